@@ -20,7 +20,7 @@ begin
         perform rota._raise_invalid('filter', 'must name ids or some property of the jobs');
     end if;
     if p_queue is not null then
-        v_queue_id := (rota._queue(p_queue)).id;
+        v_queue_id := (rota._find_queue(p_queue)).id;
     end if;
 
     return array(

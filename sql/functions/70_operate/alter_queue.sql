@@ -17,7 +17,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_queue_id constant integer := (rota._queue(queue)).id;
+    v_queue_id constant integer := (rota._find_queue(queue)).id;
     v_policy_id constant integer := rota._retry_policy_id(retry_policy);
 begin
     perform rota._check_queue_settings(

@@ -84,7 +84,9 @@ def files() -> Iterator[Path]:
     folder = source()
     yield from (folder / "types.sql", folder / "tables.sql")
     yield from sorted((folder / "functions").glob("*/*.sql"))
-    yield from (folder / name for name in ("views.sql", "comments.sql", "grants.sql"))
+    for name in ("views.sql", "comments.sql", "grants.sql"):
+        if (folder / name).exists():
+            yield folder / name
 
 
 def install_sql() -> str:
@@ -170,3 +172,7 @@ def _major_minor(text: str) -> tuple[int, int]:
     if match is None:
         raise VersionMismatch(f"{text!r} is not a version of rota")
     return int(match[1]), int(match[2])
+
+
+if __name__ == "__main__":
+    print(install_sql(), end="")

@@ -30,7 +30,7 @@ lint: $(VENV)/.dev ## Check the style of SQL and Python
 
 .PHONY: check-sql
 check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_check
-	@$(BIN)/python tests/py/check_sql.py
+	@$(BIN)/python tools/check_sql.py
 
 .PHONY: build
 build: build/rota.sql ## Write the install script for psql to build/rota.sql
@@ -41,7 +41,7 @@ build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
 
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL
-	@$(BIN)/python tests/py/reference.py docs/reference.md
+	@$(BIN)/python tools/reference.py docs/reference.md
 
 .PHONY: clean
 clean: ## Remove everything that is generated

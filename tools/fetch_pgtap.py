@@ -16,7 +16,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-CACHE = Path(__file__).resolve().parents[2] / ".cache"
+CACHE = Path(__file__).resolve().parents[1] / ".cache"
 PACKAGE = "@electric-sql/pglite-pgtap@0.0.15"
 MEMBER = "share/postgresql/extension/pgtap--1.3.5.sql"
 SHA256 = "92ee8ada9672e6201105a78614be8d07b8a76e5c17c85b42c279f6e48c84da68"

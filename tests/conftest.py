@@ -114,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
         dsn, how = _start(stack)
         stack.callback(_drop, dsn, template)
         _fill(_create(dsn, template, "template0"))
-    except (ServerError, FetchError) as error:
+    except (ServerError, FetchError, psycopg.Error) as error:
         raise pytest.UsageError(str(error)) from error
     with _admin(dsn) as admin:
         release = admin.info.parameter_status("server_version")
@@ -128,11 +128,11 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @contextlib.contextmanager
-def _database() -> Iterator[str]:
+def _database(template: str | None = None) -> Iterator[str]:
     server_dsn = os.environ[_DSN]
     name = f"rota_test_{os.getpid()}_{next(_numbers)}"
     try:
-        yield _create(server_dsn, name, os.environ[_TEMPLATE])
+        yield _create(server_dsn, name, template or os.environ[_TEMPLATE])
     finally:
         _drop(server_dsn, name)
 
@@ -141,6 +141,13 @@ def _database() -> Iterator[str]:
 def dsn() -> Iterator[str]:
     """A fresh database with rota in it, dropped after the test."""
     with _database() as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def empty_dsn() -> Iterator[str]:
+    """A fresh database without rota, dropped after the test."""
+    with _database("template0") as conninfo:
         yield conninfo
 
 

@@ -95,9 +95,10 @@ def _functions(connection: Connection) -> Iterator[str]:
         for name, arguments, result, comment in rows:
             if rooms.get(name, "") != room:
                 continue
-            listed = "".join(f"\n    {one}," for one in _split(arguments))
-            listed = f"{listed[:-1]}\n" if listed else ""
-            yield f"### {name}\n\n```sql\nrota.{name}({listed}) → {result}\n```\n"
+            listed = ",".join(f"\n    {_plain(one)}" for one in _split(arguments))
+            listed += "\n" if listed else ""
+            signature = f"rota.{name}({listed}) returns {_plain(result)}"
+            yield f"### {name}\n\n```sql\n{signature}\n```\n"
             yield _prose(comment)
 
 
@@ -109,7 +110,7 @@ def _relations(connection: Connection, kinds: list[str]) -> Iterator[str]:
         yield _prose(comment)
         yield "| column | type | meaning |\n|---|---|---|"
         for column, kind, meaning in connection.execute(COLUMNS, [oid]):
-            yield f"| `{column}` | {kind} | {_cell(meaning)} |"
+            yield f"| `{column}` | {_plain(kind)} | {_cell(meaning)} |"
         yield ""
 
 
@@ -128,8 +129,19 @@ def _split(arguments: str) -> list[str]:
     """Split an argument list at the commas outside quotes and brackets."""
     return [
         part.strip()
-        for part in re.findall(r"(?:'(?:[^']|'')*'|\([^)]*\)|\[[^\]]*\]|[^,'([])+", arguments)
+        for part in re.findall(
+            r"(?:'(?:[^']|'')*'|\([^)]*\)|\[[^\]]*\]|[^,'([])+", arguments
+        )
     ]
+
+
+def _plain(argument: str) -> str:
+    """Write an argument as people do: short type names, no cast after a default."""
+    text = argument.replace("timestamp with time zone", "timestamptz")
+    text = re.sub(r"(DEFAULT .+)::[\w. \[\]\"]+$", r"\1", text)
+    for word in ("DEFAULT", "NULL", "SETOF"):
+        text = text.replace(word, word.lower())
+    return text
 
 
 def _prose(comment: str | None) -> str:

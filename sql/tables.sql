@@ -48,6 +48,7 @@ create table rota.queue (
     retention interval,
     is_notifying boolean not null default true,
     created_at timestamptz not null,
+    purged_before timestamptz not null default '-infinity',
     constraint queue_pkey primary key (id),
     constraint queue_name_unique unique (name),
     constraint queue_retry_policy_fkey
@@ -119,7 +120,7 @@ with (
 );
 
 create index job_ready_idx on rota.job (lane_id, position) where state = 'queued';
-create index job_due_idx on rota.job (run_at) where state = 'scheduled';
+create index job_due_idx on rota.job (run_at, id) where state = 'scheduled';
 create index job_running_idx on rota.job (worker_id) where state = 'running';
 create index job_deadline_idx on rota.job (deadline_at) where deadline_at is not null;
 create index job_cancel_requested_idx on rota.job (worker_id)

@@ -52,3 +52,35 @@ create type rota.maintained as (
     purged_count integer,
     next_due_at timestamptz
 );
+
+/* Between functions only. */
+create type rota._ready_lane as (
+    lane_id integer,
+    queue text,
+    priority smallint
+);
+
+/* An execution that ends without finishing its job, and what becomes of the job. */
+create type rota._ended_execution as (
+    id bigint,
+    queue_id integer,
+    outcome text,
+    verdict text,
+    is_refunded boolean,
+    run_at timestamptz,
+    error text
+);
+
+create type rota._returned_execution as (
+    id bigint,
+    execution integer,
+    outcome text,
+    error text,
+    retryable boolean,
+    delay interval
+);
+
+create type rota.reaped as (
+    worker_count integer,
+    job_count integer
+);

@@ -1,0 +1,28 @@
+/* Lanes of these queues that hold queued jobs; a negative lane_id is a front lane. */
+create or replace function rota._ready_lanes(p_queues text[])
+returns setof rota._ready_lane
+language plpgsql
+stable
+parallel safe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+    return query
+    select
+        s.lane_id,
+        q.name,
+        l.priority
+    from rota.queue as q
+    inner join rota.lane as l on l.queue_id = q.id
+    cross join lateral (values (l.id), (-l.id)) as s (lane_id)
+    where q.name = any (p_queues)
+        and q.paused_at is null
+        and exists (
+            select
+            from rota.job as j
+            where j.lane_id = s.lane_id and j.state = 'queued'
+        );
+end;
+$$;

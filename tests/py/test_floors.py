@@ -99,11 +99,40 @@ def test_the_floor_follows_the_claims(claimer: Claimer, producer: Session) -> No
     assert claimer.floor() > 200
 
 
+def test_a_deep_backlog_is_claimed_in_order(
+    claimer: Claimer, producer: Session
+) -> None:
+    """What is settled reaches far beyond what is claimed."""
+    jobs = enqueue(producer, 1000)
+    assert claimer.drain() == jobs
+    assert claimer.floor() > 0
+
+
+def test_an_id_beyond_the_marking_snapshot_is_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """An enqueuer with a higher id than the claimer that makes the mark: it is running,
+    yet lies beyond the end of every snapshot of that moment. Three times, so that one
+    of the claims makes a mark."""
+    claimer.run(producer)
+    late_jobs: list[tuple[int, Session]] = []
+    for _ in range(3):
+        producer.execute("select rota.enqueue('a')")
+        claimer.session.execute("begin")
+        claimer.session.execute("select pg_current_xact_id()")
+        late = connect(autocommit=False)
+        late_jobs.append((enqueue(late)[0], late))
+        claimer.claim()
+        claimer.session.execute("commit")
+    claimer.run(producer)
+    for job, late in late_jobs:
+        late.commit()
+        assert claimer.drain() == [job]
+
+
 def test_a_late_commit_is_claimed(
     claimer: Claimer, producer: Session, connect: Connect
 ) -> None:
-    """The slow enqueuer holds the highest transaction id there is when the next mark is
-    made: the end of a snapshot would already lie at it, and pass it too early."""
     late = connect(autocommit=False)
     claimer.run(producer)
     (job,) = enqueue(late)
@@ -208,14 +237,17 @@ def test_strict_enqueuers_and_claimers_miss_nothing(
     assert claimer.drain() == more
 
 
+@pytest.mark.parametrize("noted_first", [False, True])
 def test_a_prepared_enqueue_is_claimed(
-    claimer: Claimer, producer: Session, connect: Connect
+    claimer: Claimer, producer: Session, connect: Connect, noted_first: bool
 ) -> None:
     setting = producer.execute("show max_prepared_transactions").fetchone()
     if setting == ("0",):
         pytest.skip("the server takes no prepared transactions")
     late = connect(autocommit=False)
     (job,) = enqueue(late)
+    if noted_first:
+        let_time_pass(claimer, producer, seconds=0.5)
     late.execute("prepare transaction 'late'")
     claimer.run(producer)
     let_time_pass(claimer, producer, seconds=1.0)

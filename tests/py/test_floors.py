@@ -117,14 +117,16 @@ def test_an_id_beyond_the_marking_snapshot_is_waited_for(
     claimer.run(producer)
     late_jobs: list[tuple[int, Session]] = []
     for _ in range(3):
-        producer.execute("select rota.enqueue('a')")
+        enqueue(producer, 200)
+        claimer.claim(190)
         claimer.session.execute("begin")
         claimer.session.execute("select pg_current_xact_id()")
         late = connect(autocommit=False)
         late_jobs.append((enqueue(late)[0], late))
         claimer.claim()
         claimer.session.execute("commit")
-    claimer.run(producer)
+        enqueue(producer)
+        claimer.drain()
     for job, late in late_jobs:
         late.commit()
         assert claimer.drain() == [job]

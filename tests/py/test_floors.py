@@ -118,12 +118,11 @@ def test_an_id_beyond_the_marking_snapshot_is_waited_for(
     late_jobs: list[tuple[int, Session]] = []
     for _ in range(3):
         enqueue(producer, 200)
-        claimer.claim(190)
         claimer.session.execute("begin")
         claimer.session.execute("select pg_current_xact_id()")
         late = connect(autocommit=False)
         late_jobs.append((enqueue(late)[0], late))
-        claimer.claim()
+        claimer.claim(300)
         claimer.session.execute("commit")
         enqueue(producer)
         claimer.drain()

@@ -1,4 +1,5 @@
-/* The virtual transactions that may hold a position; a prepared one is -1. */
+/* The virtual transactions that may hold a position. A prepared transaction keeps its
+name, until a restart makes it one of the -1. */
 create or replace function rota._line_holders()
 returns text[]
 language plpgsql

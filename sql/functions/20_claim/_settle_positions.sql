@@ -13,8 +13,7 @@ not do: it is the last *completed* id plus one, and ids above it may be running.
 
 One long transaction that writes holds that back, though it enqueues nothing. So when the
 mark has waited for 200 ms, note who shares the line lock right after a second mark: that
-one is settled once they are gone. A prepared transaction has lost its name, and may be
-any of them. */
+one is settled once they are gone. */
 create or replace function rota._settle_positions()
 returns rota._position_state
 language plpgsql
@@ -40,7 +39,7 @@ begin
         v_state.holders := rota._line_holders();
     elsif v_state.held_mark is not null
         and v_state.held_at < v_now - 100000
-        and not array_append(v_state.holders, '-1') && rota._line_holders()
+        and not v_state.holders && rota._line_holders()
     then
         v_state.settled := v_state.held_mark;
         v_state.settled_at := v_state.held_at;

@@ -110,11 +110,15 @@ create table rota.job (
     constraint job_running_is_held check (
         case state
             when 'running' then worker_id is not null and claimed_at is not null
-            else num_nonnulls(worker_id, claimed_at, deadline_at, cancel_requested_at) = 0
+            else num_nonnulls(
+                worker_id, claimed_at, deadline_at, cancel_requested_at
+            ) = 0
         end
     ),
     constraint job_attempt_in_range
-    check (attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt)
+    check (
+        attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt
+    )
 )
 with (
     fillfactor = 85,
@@ -231,7 +235,11 @@ create table rota.worker (
     constraint worker_pkey primary key (id),
     constraint worker_lease_positive check (lease > '0')
 )
-with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0.0,
+    autovacuum_vacuum_threshold = 200
+);
 
 /* Jobs of queues that keep no archive, counted: appended by whoever finishes them,
 folded together by maintain(). */

@@ -72,7 +72,7 @@ create type rota._position_state as (
     horizon xid8,
     held_mark bigint,
     held_at bigint,
-    holders text[],
+    holders text [],
     floored bigint
 );
 

@@ -1,6 +1,7 @@
-/* The same for what is found by time (p_name is due or deadline): no row with an earlier
-instant exists or can appear, for all who write such rows read the clock after they have
-a transaction id. Since clocks may be set back, it is forgotten every minute. */
+/* The same for what is found by time (p_name is due or deadline): no row with an
+earlier instant exists or can appear, for all who write such rows read the clock after
+they have a transaction id. Since clocks may be set back, it is forgotten every
+minute. */
 create or replace function rota._time_floor(p_name text)
 returns timestamptz
 language plpgsql

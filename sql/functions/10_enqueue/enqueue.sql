@@ -27,7 +27,8 @@ declare
 begin
     perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
     if not rota._is_plain_job(
-        kind, payload, priority, run_at, delay, idempotency_key, v_queue.max_payload_bytes
+        kind, payload, priority, run_at, delay, idempotency_key,
+        v_queue.max_payload_bytes
     ) then
         perform rota._check_job(
             '', kind, payload, priority, run_at, delay, idempotency_key,

@@ -52,7 +52,8 @@ begin
     if exists (
         select
         from unnest(payloads, run_ats, delays) as g (payload, run_at, delay)
-        where coalesce(g.run_at, v_now + g.delay, v_now) <= v_now + rota._longest_sleep()
+        where coalesce(g.run_at, v_now + g.delay, v_now)
+            <= v_now + rota._longest_sleep()
     ) then
         perform rota._wake(v_queue);
     end if;

@@ -1,4 +1,5 @@
-/* The lock table is finite: a runner of many queues says that it is idle with one key. */
+/* The lock table is finite: a runner of many queues says that it is idle with one
+key. */
 create or replace function rota._idle_keys(p_queues text[])
 returns setof integer
 language plpgsql

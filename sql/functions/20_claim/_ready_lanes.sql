@@ -1,6 +1,6 @@
-/* All lanes of these queues, with the first position of each that holds a queued job, in
-the order they are to be visited; a negative lane_id is a front lane. Each is entered at
-the higher of the two floors, the lane's and this session's. */
+/* All lanes of these queues, with the first position of each that holds a queued job,
+in the order they are to be visited; a negative lane_id is a front lane. Each is entered
+at the higher of the two floors, the lane's and this session's. */
 create or replace function rota._ready_lanes(p_queues text[], p_floors bigint[])
 returns rota._ready_lane[]
 language plpgsql

@@ -11,9 +11,9 @@ own, every holder of a position up to the mark has a lower one: that id is the h
 and the mark is settled once no lower id is running. (The upper end of a snapshot would
 not do: it is the last *completed* id plus one, and ids above it may be running.)
 
-One long transaction that writes holds that back, though it enqueues nothing. So when the
-mark has waited for 200 ms, note who shares the line lock right after a second mark: that
-one is settled once they are gone. */
+One long transaction that writes holds that back, though it enqueues nothing. So when
+the mark has waited for 200 ms, note who shares the line lock right after a second mark:
+that one is settled once they are gone. */
 create or replace function rota._settle_positions()
 returns rota._position_state
 language plpgsql
@@ -24,7 +24,8 @@ declare
     v_state rota._position_state := rota._known_positions();
     v_now constant bigint := rota._microseconds(rota._now());
 begin
-    if v_state.mark is null or current_setting('transaction_isolation') <> 'read committed'
+    if v_state.mark is null
+        or current_setting('transaction_isolation') <> 'read committed'
     then
         return v_state;
     elsif pg_snapshot_xmin(pg_current_snapshot()) >= v_state.horizon then

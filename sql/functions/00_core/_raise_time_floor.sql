@@ -9,7 +9,7 @@ declare
     v_setting constant text := 'rota.' || p_name || '_floor';
     v_known constant bigint[] := coalesce(
         nullif(current_setting(v_setting, true), ''), '{0,0}'
-    );
+    )::bigint[];
     v_settled_at constant bigint := (rota._known_positions()).settled_at;
     v_now constant bigint := rota._microseconds(rota._now());
 begin

@@ -11,10 +11,10 @@ as $$
 declare
     v_known constant bigint[] := coalesce(
         nullif(current_setting('rota.' || p_name || '_floor', true), ''), '{0,0}'
-    );
+    )::bigint[];
 begin
     if v_known[2] < rota._microseconds(rota._now()) then
-        return '-infinity';
+        return timestamptz '-infinity';
     end if;
     return to_timestamp(v_known[1] / 1000000.0);
 end;

@@ -10,7 +10,7 @@ as $$
 begin
     if pg_try_advisory_lock(rota._lock_class(), 1) then
         perform pg_advisory_unlock(rota._lock_class(), 1);
-        return '{}';
+        return '{}'::text[];
     end if;
     return rota._line_holders();
 end;

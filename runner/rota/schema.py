@@ -6,6 +6,7 @@ behaviour. An installation is all of it in one transaction.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -61,7 +62,12 @@ class VersionMismatch(SchemaError):
 
 
 def source() -> Path:
-    """Return the folder `sql/`: beside this file in a wheel, or in the checkout."""
+    """Return the folder `sql/`: beside this file in a wheel, or in the checkout.
+
+    ROTA_SQL_DIR names another one, for the tests that break a copy of it on purpose.
+    """
+    if chosen := os.environ.get("ROTA_SQL_DIR"):
+        return Path(chosen)
     here = Path(__file__).resolve().parent
     for folder in (here / "sql", here.parents[1] / "sql"):
         if (folder / "rota.control").is_file():
@@ -84,7 +90,7 @@ def files() -> Iterator[Path]:
     folder = source()
     yield from (folder / "types.sql", folder / "tables.sql")
     yield from sorted((folder / "functions").glob("*/*.sql"))
-    for name in ("views.sql", "comments.sql", "grants.sql"):
+    for name in ("views.sql", "comments.sql", "grants.sql", "data.sql"):
         if (folder / name).exists():
             yield folder / name
 

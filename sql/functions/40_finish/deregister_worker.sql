@@ -10,6 +10,12 @@ declare
     v_ids bigint[];
     v_executions integer[];
 begin
+    /* Stronger than the hold of a claim: one in flight on another session ends first, so
+    that its jobs are seen below, and none begins. */
+    perform
+    from rota.worker as w
+    where w.id = worker
+    for update;
     perform rota._hold_worker(worker);
 
     select

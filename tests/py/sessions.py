@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from threading import Barrier
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -12,7 +12,7 @@ import psycopg
 from waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
 Session: TypeAlias = psycopg.Connection[Any]
@@ -66,6 +66,20 @@ def results(futures: Iterable[Future[T]]) -> list[T]:
     for failure in sorted(failures, key=lambda f: isinstance(f, RuntimeError)):
         raise failure
     return [future.result() for future in futures]
+
+
+@contextmanager
+def meanwhile(
+    call: Callable[..., T], session: Session, *arguments: Any, **values: Any
+) -> Iterator[Future[T]]:
+    """Run the call, which may block, beside the block; cancelled if that fails."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(call, session, *arguments, **values)
+        try:
+            yield future
+        except BaseException:
+            session.cancel_safe()
+            raise
 
 
 def wait_blocked(observer: Session, session: Session) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -16,6 +15,7 @@ from sessions import (
     claim,
     column,
     enqueue_many,
+    meanwhile,
     register,
     rows,
     together,
@@ -205,8 +205,7 @@ def test_a_claim_waits_for_the_verdict_on_its_worker(
     wait_expired(observer, worker)
     assert value(reaper, "select worker_count from rota.reap_workers()") == 1
 
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(claim, claimer, worker)
+    with meanwhile(claim, claimer, worker) as waiting:
         wait_blocked(observer, claimer)
         if is_committed:
             reaper.commit()
@@ -226,10 +225,9 @@ def test_no_job_stays_behind_with_a_worker_that_leaves_while_claiming(
     worker = register(observer)
     assert claim(claimer, worker) == [(job, 1)]
 
-    with ThreadPoolExecutor() as pool:
-        leaving = pool.submit(
-            value, leaver, "select rota.deregister_worker(%(worker)s)", worker=worker
-        )
+    with meanwhile(
+        value, leaver, "select rota.deregister_worker(%(worker)s)", worker=worker
+    ) as leaving:
         wait_blocked(observer, leaver)
         claimer.commit()
         assert leaving.result(10) == 1

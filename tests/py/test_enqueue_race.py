@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -14,6 +13,7 @@ from sessions import (
     Session,
     claim,
     column,
+    meanwhile,
     register,
     rows,
     together,
@@ -66,8 +66,7 @@ def test_the_second_of_two_waits_for_the_first(
 ) -> None:
     observer, second, first = connect(), connect(), connect(autocommit=False)
     theirs = enqueue(first, "first", rule)
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(enqueue, second, "second", rule)
+    with meanwhile(enqueue, second, "second", rule) as waiting:
         wait_blocked(observer, second)
         if not is_committed:
             first.rollback()
@@ -114,8 +113,7 @@ def test_of_two_that_take_over_a_used_key_one_wins(
     used = enqueue(observer, "used")
     complete_all(observer)
     theirs = enqueue(first, "first")
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(enqueue, second, "second")
+    with meanwhile(enqueue, second, "second") as waiting:
         wait_blocked(observer, second)
         if is_committed:
             first.commit()
@@ -139,8 +137,7 @@ def test_a_replacement_that_comes_too_late(connect: Connect, end: str) -> None:
         tokens = claim(first, worker)
         if end == "completed":
             first.execute("select rota.complete_job(%s, %s)", tokens[0])
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(enqueue, second, "second", "replace")
+    with meanwhile(enqueue, second, "second", "replace") as waiting:
         wait_blocked(observer, second)
         first.commit()
         if end == "claimed":

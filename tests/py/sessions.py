@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def rows(session: Session, query: str, **values: Any) -> list[tuple[Any, ...]]:
-    return list(session.execute(query.encode(), values).fetchall())
+    return list(session.execute(query.encode(), values or None).fetchall())
 
 
 def value(session: Session, query: str, **values: Any) -> Any:

@@ -104,12 +104,16 @@ create table rota.job (
     constraint job_state_known check (state in ('scheduled', 'queued', 'running')),
     constraint job_queued_has_position
     check (state <> 'queued' or position is not null),
-    constraint job_running_has_worker check ((state = 'running') = (worker_id is not null)),
-    constraint job_running_has_claim check ((state = 'running') = (claimed_at is not null)),
+    constraint job_running_has_worker
+    check ((state = 'running') = (worker_id is not null)),
+    constraint job_running_has_claim
+    check ((state = 'running') = (claimed_at is not null)),
     constraint job_running_may_be_timed
     check (state = 'running' or (deadline_at is null and cancel_requested_at is null)),
     constraint job_attempt_in_range
-    check (attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt)
+    check (
+        attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt
+    )
 )
 with (
     fillfactor = 85,
@@ -226,7 +230,11 @@ create table rota.worker (
     constraint worker_pkey primary key (id),
     constraint worker_lease_positive check (lease > '0')
 )
-with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0.0,
+    autovacuum_vacuum_threshold = 200
+);
 
 /* Jobs of queues that keep no archive, counted: appended by whoever finishes them,
 folded together by maintain(). */

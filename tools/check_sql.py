@@ -44,6 +44,11 @@ cross join lateral plpgsql_check_function_tb(
 where
     f.pronamespace = 'rota'::regnamespace
     and l.lanname = 'plpgsql'
+    -- Only return leaves an endless loop, which the checker does not see.
+    and not (
+        c.sqlstate = '2F005'
+        and f.prosrc ~ '\n    loop\n.*\n    end loop;\nend;\n$'
+    )
 order by f.proname, c.lineno
 """
 COUNT = """

@@ -1,7 +1,8 @@
 """The schema's one source, `sql/`, as text to install, and the version it carries.
 
 Types and tables are the shape; functions, views, comments and grants are the
-behaviour. An installation is all of it in one transaction.
+behaviour; data is what a fresh database starts with. An installation is all of it in
+one transaction.
 """
 
 from __future__ import annotations
@@ -88,11 +89,12 @@ def version() -> str:
 def files() -> Iterator[Path]:
     """Yield the files of an installation in the order in which they run."""
     folder = source()
-    yield from (folder / "types.sql", folder / "tables.sql")
+    yield from (folder / name for name in ("types.sql", "tables.sql"))
     yield from sorted((folder / "functions").glob("*/*.sql"))
-    for name in ("views.sql", "comments.sql", "grants.sql", "data.sql"):
-        if (folder / name).exists():
-            yield folder / name
+    yield folder / "views.sql"
+    if (folder / "comments.sql").exists():
+        yield folder / "comments.sql"
+    yield from (folder / name for name in ("grants.sql", "data.sql"))
 
 
 def install_sql() -> str:

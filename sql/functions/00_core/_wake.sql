@@ -1,5 +1,5 @@
-/* The only sender of notifications: one per queue and statement, the queue's name on one
-fixed channel. A hint: workers poll too. Commits that notify are serialised by the
+/* The only sender of notifications: one per queue and statement, the queue's name on
+one fixed channel. A hint: workers poll too. Commits that notify are serialised by the
 server, so a queue can switch it off. */
 create or replace function rota._wake(p_queue_ids integer[])
 returns void

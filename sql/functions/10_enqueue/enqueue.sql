@@ -21,12 +21,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now constant timestamptz := rota._now();
-    v_queue constant rota.queue := rota._queue(queue);
+    v_queue constant rota.queue := rota._find_queue(queue);
     v_job rota.job;
 begin
     perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
     if not rota._is_plain_job(
-        kind, payload, priority, run_at, delay, idempotency_key, v_queue.max_payload_bytes
+        kind, payload, priority, run_at, delay, idempotency_key,
+        v_queue.max_payload_bytes
     ) then
         perform rota._check_job(
             '', kind, payload, priority, run_at, delay, idempotency_key,

@@ -21,7 +21,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now constant timestamptz := rota._now();
-    v_queue constant rota.queue := rota._queue(queue);
+    v_queue constant rota.queue := rota._find_queue(queue);
     v_policy_id constant integer := rota._retry_policy_id(retry_policy);
 begin
     perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);

@@ -2,8 +2,8 @@
 negative.
 
 The ids are found by an uncorrelated subquery, which runs once, so the limit holds under
-every plan. "update … from (select … limit n)" would be planned as a hash join over the
-whole table once the plan is generic. Right after a bulk load the statistics say the
+every plan. "update ... from (select ... limit n)" would be planned as a hash join over
+the whole table once the plan is generic. Right after a bulk load the statistics say the
 table is empty and any index looks as good as another: the settings leave only the ready
 index and the primary key. Before version 18 a path they forbid costs 1e10, which would
 start the JIT compiler. */

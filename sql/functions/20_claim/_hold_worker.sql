@@ -15,7 +15,9 @@ begin
     where w.id = p_worker_id
     for key share;
 
-    if v_worker.id is null or v_worker.lost_at is not null or v_worker.ended_at is not null
+    if v_worker.id is null
+        or v_worker.lost_at is not null
+        or v_worker.ended_at is not null
     then
         perform rota._raise_worker_lost(p_worker_id);
     end if;

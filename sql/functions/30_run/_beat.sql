@@ -1,5 +1,6 @@
-/* Renew the lease of a worker that _hold_worker found alive, unless it was renewed within
-the last p_spacing: a row version for every call would pile up under an open snapshot. */
+/* Renew the lease of a worker that _hold_worker found alive, unless it was renewed
+within the last p_spacing: a row version for every call would pile up under an open
+snapshot. */
 create or replace function rota._beat(p_worker rota.worker, p_spacing interval)
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
-/* The one way for an execution to end without finishing its job. Tokens that hold nothing
-are passed over, unless the same settlement was accepted before. */
+/* The one way for an execution to end without finishing its job. Tokens that hold
+nothing are passed over, unless the same settlement was accepted before. */
 create or replace function rota._end_executions(
     p_ids bigint[],
     p_executions integer[],

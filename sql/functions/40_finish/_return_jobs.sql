@@ -20,7 +20,9 @@ begin
     with placed as materialized (
         select
             o.*,
-            case when o.run_at <= p_now then nextval('rota.position_seq') end as position
+            case
+                when o.run_at <= p_now then nextval('rota.position_seq')
+            end as position
         from (
             select e.*
             from unnest(p_ended) as e

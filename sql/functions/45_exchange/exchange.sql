@@ -42,8 +42,8 @@ begin
         'cancel',
         r.id,
         r.execution,
-        null::integer, null::integer, null::text, null::smallint, null::text, null::jsonb,
-        null::interval, null::timestamptz, null::timestamptz
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, null::timestamptz, null::timestamptz
     from rota._cancel_requests(worker) as r;
 
     return query
@@ -56,7 +56,7 @@ begin
     select
         'next',
         null::bigint, null::integer,
-        null::integer, null::integer, null::text, null::smallint, null::text, null::jsonb,
-        null::interval, rota._next_due(), null::timestamptz;
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, rota._next_due(), null::timestamptz;
 end;
 $$;

@@ -28,7 +28,9 @@ begin
         select
             q.id,
             q.purged_before,
-            date_bin('5 minutes', rota._now() - q.retention, timestamptz 'epoch') as cutoff
+            date_bin(
+                '5 minutes', rota._now() - q.retention, timestamptz 'epoch'
+            ) as cutoff
         from rota.queue as q
         where q.retention > '0'
             and q.purged_before

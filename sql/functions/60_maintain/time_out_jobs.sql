@@ -27,7 +27,8 @@ begin
             j.id,
             j.execution
         from rota.job as j
-        where j.deadline_at <= rota._now() - (select s.timeout_grace from rota.setting as s)
+        where j.deadline_at
+            <= rota._now() - (select s.timeout_grace from rota.setting as s)
         order by j.deadline_at
         limit least(max_jobs, 10000)
         for update skip locked

@@ -17,7 +17,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_queue_id constant integer := (rota._queue(queue)).id;
+    v_queue_id constant integer := (rota._find_queue(queue)).id;
     v_policy_id constant integer := rota._retry_policy_id(retry_policy);
 begin
     perform rota._check_queue_settings(
@@ -34,9 +34,11 @@ begin
             when 'timeout' <> all (reset) then coalesce(alter_queue.timeout, q.timeout)
         end,
         max_lost = coalesce(alter_queue.max_lost, q.max_lost),
-        max_payload_bytes = coalesce(alter_queue.max_payload_bytes, q.max_payload_bytes),
+        max_payload_bytes
+            = coalesce(alter_queue.max_payload_bytes, q.max_payload_bytes),
         retention = case
-            when 'retention' <> all (reset) then coalesce(alter_queue.retention, q.retention)
+            when 'retention' <> all (reset)
+                then coalesce(alter_queue.retention, q.retention)
         end,
         is_notifying = coalesce(alter_queue.is_notifying, q.is_notifying)
     where q.id = v_queue_id;

@@ -7,7 +7,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_queue_id constant integer := (rota._queue(queue)).id;
+    v_queue_id constant integer := (rota._find_queue(queue)).id;
 begin
     update rota.queue as q
     set paused_at = rota._now()

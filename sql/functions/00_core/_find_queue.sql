@@ -1,4 +1,4 @@
-create or replace function rota._queue(p_queue text)
+create or replace function rota._find_queue(p_queue text)
 returns rota.queue
 language plpgsql
 stable

@@ -313,6 +313,7 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     listener.execute("listen rota")
     listener.execute("listen marker")
     session.execute("select rota.create_queue(queue => 'second')")
+    listener.execute("select rota.mark_idle('{default,second}')")
     worker = register(session)
 
     other.execute("select rota.enqueue(kind => 'work')")
@@ -347,15 +348,22 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     session.execute("select rota.resume_queue(queue => 'default')")
     assert heard(listener, session) == ["default"]
 
+    listener.execute("select rota.mark_busy('{default,second}')")
+    enqueue_many(session, 1)
+    assert heard(listener, session) == []
+
 
 def test_promotion_and_reaping_notify_every_queue_once(connect: Connect) -> None:
     listener, session = connect(), connect()
     listener.execute("listen rota")
     listener.execute("listen marker")
     session.execute("select rota.create_queue(queue => 'second')")
+    listener.execute("select rota.mark_idle('{default,second}')")
     for queue in ("default", "second", "default", "second"):
         enqueue = "select rota.enqueue(kind => 'work', queue => %s, delay => '100ms')"
         session.execute(enqueue, [queue])
+    # Falls due sooner than a sleeper may look.
+    assert heard(listener, session) == ["default", "second", "default", "second"]
     due = "select bool_and(run_at <= clock_timestamp()) from rota.jobs"
     wait_until(lambda: value(session, due))
     assert value(session, "select promoted_count from rota.maintain()") == 4

@@ -28,6 +28,7 @@ select set_eq(
         'alter_queue', 'alter_retry_policy', 'alter_settings', 'cancel_job',
         'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs', 'create_queue',
         'create_retry_policy', 'deregister_worker', 'enqueue', 'enqueue_jobs',
+        'enqueuers_in_flight', 'mark_busy', 'mark_idle',
         'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs', 'fold_tally',
         'heartbeat', 'maintain', 'pause_queue', 'promote_jobs', 'purge_archive',
         'purge_dead', 'purge_keys', 'purge_workers', 'reap_workers', 'register_worker',

@@ -20,7 +20,7 @@ declare
 begin
     perform rota._beat(v_worker, v_worker.lease / 6);
 
-    if completed_ids is not null then
+    if num_nonnulls(completed_ids, completed_executions) > 0 then
         return query
         select r.*
         from rota._settle_completed(

@@ -1,5 +1,5 @@
 begin;
-select plan(77);
+select plan(72);
 
 create or replace function rota._now()
 returns timestamptz

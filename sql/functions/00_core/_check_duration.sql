@@ -13,7 +13,9 @@ stable
 parallel safe
 as $$
 begin
-    if p_value < p_least or extract(epoch from p_value) < extract(epoch from p_least) then
+    if p_value < p_least
+        or extract(epoch from p_value) < extract(epoch from p_least)
+    then
         perform rota._raise_invalid(p_name, 'must be at least ' || p_least::text);
     elsif p_value > interval '36525 days'
         or extract(year from p_value) not between -100 and 100

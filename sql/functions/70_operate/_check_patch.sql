@@ -19,7 +19,9 @@ begin
         where d.id = any (p_ids)
     loop
         if v_dead.payload_type <> 'object' then
-            perform rota._raise_invalid('payload_patch', 'needs payloads that are objects');
+            perform rota._raise_invalid(
+                'payload_patch', 'needs payloads that are objects'
+            );
         elsif v_dead.payload_bytes > v_dead.max_payload_bytes then
             perform rota._raise_too_large(
                 'payload',

@@ -28,7 +28,7 @@ do $$
 begin
     perform rota.create_queue('a');
     perform rota.create_queue('b', retention => '0');
-    perform rota.create_queue('idle');
+    perform rota.create_queue('busy');
     perform rota.enqueue_jobs('{done}', array_fill('{}'::jsonb, array[5]), 'a');
     perform rota.claim_jobs(one, '{a}', 5) from ref;
     perform rota.complete_jobs(array_agg(j.id), array_agg(j.execution))
@@ -54,6 +54,8 @@ begin
     perform rota.complete_jobs(array_agg(j.id), array_agg(j.execution))
     from rota.jobs as j where j.queue = 'b';
     perform rota.cancel_job(rota.enqueue('stopped', queue => 'b'));
+    perform rota.enqueue('runs', queue => 'busy');
+    perform rota.claim_jobs(one, '{busy}') from ref;
     perform rota.deregister_worker(four) from ref;
 end;
 $$;
@@ -65,14 +67,14 @@ select results_eq(
     $$ values
        ('a', 6::bigint, 3::bigint, 4::bigint, 2::bigint, 0::bigint, 0::bigint),
        ('b', 0, 0, 0, 0, 7, 1),
-       ('idle', 0, 0, 0, 0, 0, 0) $$,
+       ('busy', 0, 0, 1, 0, 0, 0) $$,
     'queue_stats counts what is there, for each queue'
 );
 select results_eq(
     $$ select s.queue, s.oldest_due_age between '1 h' and '1 h 5 min'
-       from rota.queue_stats as s where s.queue in ('a', 'b') order by 1 $$,
-    $$ values ('a', true), ('b', false) $$,
-    'and tells for how long the oldest job that is due has waited'
+       from rota.queue_stats as s where s.queue in ('a', 'b', 'busy') order by 1 $$,
+    $$ values ('a', true), ('b', false), ('busy', false) $$,
+    'and tells for how long the oldest job that waits has been due'
 );
 select bag_eq(
     $$ select j.kind, j.state, count(*) from rota.jobs as j where j.queue = 'a' group by 1, 2 $$,
@@ -86,7 +88,7 @@ select is(
 );
 select bag_eq(
     $$ select e.outcome, count(*) from rota.executions as e group by 1 $$,
-    $$ values ('completed', 5::bigint), ('failed', 2), ('lost', 3), ('running', 4) $$,
+    $$ values ('completed', 5::bigint), ('failed', 2), ('lost', 3), ('running', 5) $$,
     'executions shows every one'
 );
 select is_empty(
@@ -97,7 +99,7 @@ select is_empty(
 );
 select results_eq(
     $$ select w.name, w.state, w.running_count from rota.worker_status as w order by w.id $$,
-    $$ values ('one', 'alive', 1::bigint), ('two', 'expired', 3), ('three', 'lost', 0),
+    $$ values ('one', 'alive', 2::bigint), ('two', 'expired', 3), ('three', 'lost', 0),
         ('four', 'ended', 0) $$,
     'worker_status tells who is alive, silent, lost or gone, and what they hold'
 );
@@ -111,7 +113,7 @@ select bag_eq(
 );
 select results_eq(
     $$ select s.queue from rota.queue_settings as s order by 1 $$,
-    $$ values ('a'), ('b'), ('default'), ('idle') $$,
+    $$ values ('a'), ('b'), ('busy'), ('default') $$,
     'queue_settings has a row for each queue'
 );
 select results_eq(

@@ -41,7 +41,8 @@ select is_empty(
 
 prepare running_without_worker as
 insert into rota.job (
-    run_at, created_at, claimed_at, lane_id, max_attempts, execution, attempt, state, kind,
+    run_at, created_at, claimed_at, lane_id, max_attempts, execution, attempt, state,
+        kind,
     payload
 )
 values (now(), now(), now(), 1, 1, 1, 1, 'running', 'k', '{}');

@@ -48,7 +48,8 @@ select is_empty(
 select is_empty(
     $$ select name from function
        where not is_private and prosecdef
-           and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false) $$,
+           and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig),
+               false) $$,
     'every public function pins its search path'
 );
 select is_empty(
@@ -71,7 +72,8 @@ select is_empty(
     $$ select f.name from function as f
        where f.is_private
            and exists (
-               select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) as a
+               select from aclexplode(coalesce(f.proacl, acldefault('f',
+                   f.proowner))) as a
                where a.grantee <> f.proowner
            ) $$,
     'every private function is granted to nobody'
@@ -110,13 +112,15 @@ select is_empty(
 select is_empty(
     $$ select name from function
        where provolatile <> 'v'
-           and prosrc ~* ('\m(insert into|update rota|delete from|for update|for key share'
+           and prosrc ~* ('\m(insert into|update rota|delete from|for update'
+               '|for key share'
                '|nextval|random|pg_notify|clock_timestamp)\M') $$,
     'no function that writes, locks or draws is labelled otherwise'
 );
 select is_empty(
     $$ select name from function
-       where provolatile = 'i' and prosrc ~ '\m(from|join)\s+rota\.[a-z_]+\M(?!\s*\()' $$,
+       where provolatile = 'i'
+           and prosrc ~ '\m(from|join)\s+rota\.[a-z_]+\M(?!\s*\()' $$,
     'no function that reads a table is labelled immutable'
 );
 select is_empty(

@@ -59,7 +59,7 @@ insert into rota.job (run_at, created_at, lane_id, max_attempts, state, kind, pa
 values (now(), now(), 1, 1, 'done', 'k', '{}');
 
 select throws_like(
-    'running_without_worker', '%job_running_has_worker%',
+    'running_without_worker', '%job_running_is_held%',
     'a running job has a worker, whoever writes it'
 );
 select throws_like(

@@ -28,11 +28,11 @@ select set_eq(
         'alter_queue', 'alter_retry_policy', 'alter_settings', 'cancel_job',
         'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs', 'create_queue',
         'create_retry_policy', 'deregister_worker', 'enqueue', 'enqueue_jobs',
-        'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs', 'fold_tally',
-        'heartbeat', 'maintain', 'pause_queue', 'promote_jobs', 'purge_archive',
-        'purge_dead', 'purge_keys', 'purge_workers', 'reap_workers', 'register_worker',
-        'release_job', 'release_jobs', 'replay_dead', 'resume_queue', 'snooze_job',
-        'snooze_jobs', 'time_out_jobs', 'version'
+        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs',
+        'fold_tally', 'heartbeat', 'maintain', 'mark_busy', 'mark_idle', 'pause_queue',
+        'promote_jobs', 'purge_archive', 'purge_dead', 'purge_keys', 'purge_workers',
+        'reap_workers', 'register_worker', 'release_job', 'release_jobs', 'replay_dead',
+        'resume_queue', 'snooze_job', 'snooze_jobs', 'time_out_jobs', 'version'
     ],
     'the public functions are these and no others'
 );
@@ -114,8 +114,8 @@ select is_empty(
        where provolatile <> 'v'
            and prosrc ~* ('\m(insert into|update rota|delete from|for update'
                '|for key share'
-               '|nextval|random|pg_notify|clock_timestamp)\M') $$,
-    'no function that writes, locks or draws is labelled otherwise'
+               '|nextval|pg_notify|clock_timestamp|set_config)\M') $$,
+    'no function that writes, locks or reads the clock is labelled otherwise'
 );
 select is_empty(
     $$ select name from function

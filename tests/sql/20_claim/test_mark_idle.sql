@@ -27,7 +27,8 @@ select is(pg_temp.marks(), 2, 'which leaves a mark for each of its queues');
 select lives_ok($$ select rota.mark_busy('{q1,q2}') $$, 'and that it is busy again');
 select is(pg_temp.marks(), 0, 'which takes the marks away');
 select lives_ok(
-    $$ select rota.mark_idle('{q1,q2,q3,q4,q5,q6,q7,q8,q9}') $$, 'a runner of many queues'
+    $$ select rota.mark_idle('{q1,q2,q3,q4,q5,q6,q7,q8,q9}') $$,
+    'a runner of many queues'
 );
 select is(pg_temp.marks(), 1, 'leaves one mark for all');
 select lives_ok(

@@ -51,7 +51,10 @@ grant execute on function
     rota.snooze_job,
     rota.snooze_jobs,
     rota.deregister_worker,
-    rota.exchange
+    rota.exchange,
+    rota.mark_idle,
+    rota.mark_busy,
+    rota.enqueuers_in_flight
 to rota_worker;
 
 grant execute on function

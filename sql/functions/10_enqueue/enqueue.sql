@@ -18,9 +18,10 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
     v_queue constant rota.queue := rota._find_queue(queue);
     v_job rota.job;
 begin
@@ -35,6 +36,8 @@ begin
         );
     end if;
 
+    perform rota._enter_line();
+    v_now := rota._now();
     v_job.lane_id := rota._lane_id(v_queue.id, priority);
     v_job.kind := kind;
     v_job.payload := payload;
@@ -50,7 +53,7 @@ begin
     v_job.idempotency_key := idempotency_key;
     v_job.key_ttl := key_ttl;
     if v_job.state = 'queued' then
-        v_job.position := rota._next_position();
+        v_job.position := nextval('rota.position_seq');
     end if;
 
     if idempotency_key is null then
@@ -61,8 +64,8 @@ begin
         v_job.id := (rota._enqueue_keyed(v_job, v_queue.id, on_duplicate)).id;
     end if;
 
-    if v_job.state = 'queued' then
-        perform rota._wake(array[v_queue.id]);
+    if v_job.run_at <= v_now + rota._longest_sleep() then
+        perform rota._wake(v_queue);
     end if;
     return v_job.id;
 end;

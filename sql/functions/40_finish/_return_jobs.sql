@@ -13,9 +13,9 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
-    perform pg_current_xact_id();
     return query
     with placed as materialized (
         select

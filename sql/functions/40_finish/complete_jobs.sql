@@ -14,6 +14,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 /* Fenced by execution and claimed_at only: a predicate on a column of another partial
 index (worker_id, state) would invite the planner to walk that index with all its dead

@@ -13,9 +13,10 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_worker constant rota.worker := rota._hold_worker(worker);
+    v_worker constant rota.worker := rota._living_worker(worker);
 begin
     perform rota._beat(v_worker, v_worker.lease / 6);
 

@@ -13,7 +13,7 @@ declare
     v_queue record;
 begin
     perform rota._check_positive('max_jobs', max_jobs);
-    if not pg_try_advisory_xact_lock(rota._lock_key('purge')) then
+    if not pg_try_advisory_xact_lock(rota._lock_class(), 4) then
         return 0;
     end if;
 

@@ -4,7 +4,6 @@ and looked at through its views.';
 
 comment on table rota.setting is
 'What holds for the whole installation: one row, changed by alter_settings.';
-
 comment on column rota.setting.is_only is
 'True in the only row there can be.';
 comment on column rota.setting.retention is
@@ -17,7 +16,6 @@ comment on column rota.setting.timeout_grace is
 
 comment on table rota.retry_policy is
 'How long a failed job waits before its next attempt.';
-
 comment on column rota.retry_policy.id is
 'Number of the policy.';
 comment on column rota.retry_policy.name is
@@ -42,7 +40,6 @@ comment on column rota.retry_policy.jitter_fraction is
 
 comment on table rota.queue is
 'A named stream of jobs and its policy.';
-
 comment on column rota.queue.id is
 'Number of the queue.';
 comment on column rota.queue.name is
@@ -72,7 +69,6 @@ comment on column rota.queue.purged_before is
 comment on table rota.lane is
 'One (queue, priority) pair, within which jobs are claimed in order. Appears when first
 used.';
-
 comment on column rota.lane.id is
 'Number of the lane; negated it stands for the lane''s front, which is claimed first.';
 comment on column rota.lane.queue_id is
@@ -83,7 +79,6 @@ comment on column rota.lane.priority is
 comment on table rota.job is
 'Live jobs: scheduled, queued and running. Jobs that end move to archive or
 dead_letter.';
-
 comment on column rota.job.id is
 'Number of the job, for life.';
 comment on column rota.job.position is
@@ -133,7 +128,6 @@ comment on column rota.job.payload is
 comment on table rota.attempt is
 'Executions that ended without finishing their job; partitioned by day (UTC) of
 finished_at.';
-
 comment on column rota.attempt.job_id is
 'Job that was run; it may be gone.';
 comment on column rota.attempt.worker_id is
@@ -158,7 +152,6 @@ comment on table rota.attempt_default is
 comment on table rota.archive is
 'Completed and cancelled jobs with the facts of their last execution; partitioned by
 day (UTC) of finished_at.';
-
 comment on column rota.archive.id is
 'Number of the job.';
 comment on column rota.archive.worker_id is
@@ -200,7 +193,6 @@ comment on table rota.archive_default is
 comment on table rota.dead_letter is
 'Jobs that used up their attempts, with all that is needed to replay them. They stay
 until replayed or purged.';
-
 comment on column rota.dead_letter.id is
 'Number of the job, kept when it is replayed.';
 comment on column rota.dead_letter.worker_id is
@@ -243,7 +235,6 @@ comment on column rota.dead_letter.payload is
 
 comment on table rota.idempotency_key is
 'Which job a key stands for: one for each queue and key.';
-
 comment on column rota.idempotency_key.queue_id is
 'Queue in which the key is taken.';
 comment on column rota.idempotency_key.key is
@@ -256,7 +247,6 @@ comment on column rota.idempotency_key.expires_at is
 comment on table rota.worker is
 'One incarnation of a process that claims jobs, and the lease of everything it holds. A
 worker that was lost or has ended never comes back: the process registers anew.';
-
 comment on column rota.worker.id is
 'Number of the worker.';
 comment on column rota.worker.registered_at is
@@ -278,7 +268,6 @@ comment on column rota.worker.name is
 comment on table rota.tally is
 'How many jobs ended in queues that keep none of them (retention zero). Rows of a queue
 add up.';
-
 comment on column rota.tally.queue_id is
 'Queue that is counted.';
 comment on column rota.tally.completed_count is
@@ -288,7 +277,6 @@ comment on column rota.tally.cancelled_count is
 
 comment on type rota.enqueued_job is
 'What became of one job of enqueue_jobs.';
-
 comment on column rota.enqueued_job.id is
 'Job that was stored, or that has the idempotency key.';
 comment on column rota.enqueued_job.is_new is
@@ -296,7 +284,6 @@ comment on column rota.enqueued_job.is_new is
 
 comment on type rota.job_ref is
 'One execution of a job: the fencing token that settles it.';
-
 comment on column rota.job_ref.id is
 'Number of the job.';
 comment on column rota.job_ref.execution is
@@ -304,7 +291,6 @@ comment on column rota.job_ref.execution is
 
 comment on type rota.settled_job is
 'What became of a job.';
-
 comment on column rota.settled_job.id is
 'Number of the job.';
 comment on column rota.settled_job.state is
@@ -314,7 +300,6 @@ comment on column rota.settled_job.run_at is
 
 comment on type rota.claimed_job is
 'A job handed to a worker. (id, execution) is the token that settles this execution.';
-
 comment on column rota.claimed_job.id is
 'Number of the job.';
 comment on column rota.claimed_job.execution is
@@ -340,7 +325,6 @@ comment on column rota.claimed_job.created_at is
 
 comment on type rota.exchanged is
 'One row of the answer of exchange; event says which columns are filled.';
-
 comment on column rota.exchanged.event is
 'claimed: a job for this worker, all columns as in claimed_job. refused: the settlement
 of (id, execution) came too late and did nothing. cancel: (id, execution) runs here
@@ -371,7 +355,6 @@ comment on column rota.exchanged.created_at is
 
 comment on type rota.maintained is
 'What one call of maintain did.';
-
 comment on column rota.maintained.promoted_count is
 'Scheduled jobs that were due and are queued now.';
 comment on column rota.maintained.lost_worker_count is
@@ -388,7 +371,6 @@ is scheduled.';
 
 comment on type rota.reaped is
 'What one call of reap_workers did.';
-
 comment on column rota.reaped.worker_count is
 'Workers whose lease ran out.';
 comment on column rota.reaped.job_count is
@@ -698,7 +680,6 @@ Errors: RT003 no such queue; 22023 invalid argument.';
 
 comment on view rota.jobs is
 'All jobs there are: live, dead, and completed or cancelled within their retention.';
-
 comment on column rota.jobs.id is
 'Number of the job, for life.';
 comment on column rota.jobs.state is
@@ -750,7 +731,6 @@ comment on column rota.jobs.error is
 comment on view rota.executions is
 'Every hand-out of every job, those still running included, for as long as the setting
 retention and the queue keep them.';
-
 comment on column rota.executions.job_id is
 'Job that was run.';
 comment on column rota.executions.execution is
@@ -770,7 +750,6 @@ comment on column rota.executions.error is
 
 comment on view rota.queue_stats is
 'Queues and what is in them now, counted at each look.';
-
 comment on column rota.queue_stats.queue is
 'Name of the queue.';
 comment on column rota.queue_stats.paused_at is
@@ -792,7 +771,6 @@ comment on column rota.queue_stats.unarchived_cancelled_count is
 
 comment on view rota.worker_status is
 'Workers and how they are.';
-
 comment on column rota.worker_status.id is
 'Number of the worker.';
 comment on column rota.worker_status.name is
@@ -818,7 +796,6 @@ comment on column rota.worker_status.running_count is
 
 comment on view rota.dead_letters is
 'Dead jobs: what replay_dead and purge_dead act on.';
-
 comment on column rota.dead_letters.id is
 'Number of the job, kept when it is replayed.';
 comment on column rota.dead_letters.queue is
@@ -851,7 +828,6 @@ comment on column rota.dead_letters.idempotency_key is
 
 comment on view rota.queue_settings is
 'Queues and their settings: see create_queue.';
-
 comment on column rota.queue_settings.queue is
 'Name of the queue.';
 comment on column rota.queue_settings.max_attempts is
@@ -874,7 +850,6 @@ comment on column rota.queue_settings.created_at is
 
 comment on view rota.retry_policies is
 'Retry policies: see create_retry_policy.';
-
 comment on column rota.retry_policies.policy is
 'Name of the policy.';
 comment on column rota.retry_policies.strategy is
@@ -894,7 +869,6 @@ comment on column rota.retry_policies.jitter_fraction is
 
 comment on view rota.settings is
 'What holds for the whole installation: see alter_settings.';
-
 comment on column rota.settings.retention is
 'How long completed and cancelled jobs and the record of attempts are kept.';
 comment on column rota.settings.worker_retention is

@@ -520,6 +520,13 @@ comment on function rota.cancel_job is
 'Cancel one job as cancel_jobs does, or raise an error.
 Errors: RT002 no such job; RT005 the job is dead or has ended; 22023 id is null.';
 
+comment on function rota.release_stray_jobs is
+'Release, uncharged, the running jobs of a worker that it does not know of: those whose
+hand-out got lost with the connection. Their worker lives, so no lease would run out.
+ids, executions: tokens of the jobs it does know of, pairwise; they are left alone.
+Returns a row for each released job: queued, or cancelled if cancelling was asked for.
+Errors: RT007 worker lost or unknown; 22023 invalid argument.';
+
 comment on function rota.deregister_worker is
 'End a worker and hand back, uncharged, what it still holds.
 Returns how many jobs it held; those whose cancelling was asked for are cancelled

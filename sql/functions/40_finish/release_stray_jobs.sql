@@ -39,10 +39,3 @@ begin
     from rota.release_jobs(v_ids, v_executions) as r;
 end;
 $$;
-
-comment on function rota.release_stray_jobs(bigint, bigint[], integer[]) is
-'Release, uncharged, the running jobs of a worker that it does not know of.
-worker: an id from register_worker whose lease has not been lost. ids, executions: the jobs it does know of, in pairs; those are left alone.
-For a worker that lost the answer to claim_jobs or exchange with its connection: the jobs in that answer are its own, and it cannot run them.
-Returns one settled_job per job released.
-Errors: RT007 worker lost; 22023 ids and executions do not pair.';

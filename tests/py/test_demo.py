@@ -118,10 +118,16 @@ def test_one_file_is_enough(stage: Stage) -> None:
     assert code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["throw-away", "workers:", "killed"])
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("throw-away", signal.SIGINT),
+        ("workers:", signal.SIGTERM),
+        ("killed", signal.SIGINT),
+    ],
+)
 def test_an_interrupt_leaves_nothing_behind(
-    stage: Stage, number: signal.Signals, moment: str
+    stage: Stage, moment: str, number: signal.Signals
 ) -> None:
     with stage.start() as process:
         assert process.stdout

@@ -148,14 +148,14 @@ def _schemas(connection: Connection, *, is_kept: bool) -> Iterator[None]:
 
     A database that has either is somebody's: it is left alone.
     """
-    for name in ("rota", "demo"):
-        if connection.execute("select to_regnamespace(%s)", [name]).fetchone() != (
-            None,
-        ):
-            raise DemoError(
-                f"there is a schema {name} in this database already: the demo wants a"
-                f" database without"
-            )
+    there = connection.execute(
+        "select nspname from pg_namespace where nspname in ('rota', 'demo')"
+    ).fetchone()
+    if there:
+        raise DemoError(
+            f"there is a schema {there[0]} in this database already:"
+            " the demo wants a database without"
+        )
     before = _roles(connection)
     try:
         schema.install(connection)

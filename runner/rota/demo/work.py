@@ -79,8 +79,6 @@ def _plan(path: Path, *, is_waiting: bool, is_flaky: bool, is_poisoned: bool) ->
 def checksum(job: Job) -> None:
     """Write the checksum down, in the transaction that completes the job."""
     assert isinstance(job.payload, dict)
-    if job.payload.get("waits") and job.execution == 1:
-        _wait(job)
     uri = str(job.payload["file"])
     # A misspelt algorithm is an error here, in every attempt until it is mended.
     digest = hashlib.new(str(job.payload["algorithm"]))
@@ -95,6 +93,9 @@ def checksum(job: Job) -> None:
             " values (%s, %s, %s, %s)",
             [job.id, uri, size, digest.hexdigest()],
         )
+        # The worst moment to die: the work is done, and nobody knows of it yet.
+        if job.payload.get("waits") and job.execution == 1:
+            _wait(job)
 
 
 @app.handler("flaky checksum")

@@ -395,15 +395,15 @@ kind: which handler runs it, at most 200 characters.
 payload: any JSON value up to the queue''s max_payload_bytes of text.
 priority: from -32768 to 32767, higher runs first.
 run_at, delay: not before that instant, or that long after now; at most one of the
-two. An instant in the past is now.
+two. An instant in the past: at once.
 idempotency_key: at most one job of the queue has it while it lives, and for key_ttl
 after its end (null: not at all). At most 500 characters; null: no key. Waits for
 another transaction that is enqueueing the same key.
 on_duplicate: when a job has the key, keep returns its id and changes nothing; replace
 overwrites that job, all but its id and creation, if it still waits; reject raises
 RT009.
-max_attempts, retry_policy, timeout: null: the queue''s.
-timeout: how long one execution may run.
+max_attempts, retry_policy, timeout: null takes the queue''s. timeout is how long one
+execution may run.
 Errors: RT003 no such queue; RT005 the job to replace runs or has ended; RT008 kind,
 payload or key over its limit; RT009 key in use; 22023 invalid argument; 42704 no such
 retry policy.';

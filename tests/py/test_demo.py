@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from rota.demo import work
+from rota.demo.interrupts import Interrupts
 from rota.demo.report import Seen, report
 from waiting import wait_until
 
@@ -135,6 +136,30 @@ def test_an_interrupt_leaves_nothing_behind(
         os.killpg(process.pid, number)
         assert process.wait(30) == 130
     assert stage.is_swept()
+
+
+def test_an_interrupt_waits_until_a_process_that_starts_is_known() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.getsignal(one) for one in numbers}
+    steps: list[str] = []
+
+    def start() -> None:
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("known")
+        steps.append("went on")
+
+    try:
+        interrupts = Interrupts()
+        interrupts.begin()
+        with pytest.raises(KeyboardInterrupt):
+            start()
+        signal.raise_signal(signal.SIGINT)
+        steps.append("cleaned up")
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert steps == ["known", "cleaned up"]
 
 
 def test_killing_the_demo_ends_its_workers_and_its_server(stage: Stage) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import sys
 import sysconfig
 from contextlib import contextmanager, suppress
@@ -26,13 +25,13 @@ from rich.table import Table
 
 from rota import schema
 from rota.demo import work
+from rota.demo.interrupts import interrupts
 from rota.demo.play import Demo, DemoError
 from rota.demo.report import Report, grouped
 from rota.demo.server import ServerError, bindir, server, stop_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import FrameType
 
     from rota.demo.report import Connection
 
@@ -44,7 +43,7 @@ EXIT_UNUSABLE = 2
 def main() -> int:
     """Run the demo; 0 when everything is as it has to be."""
     console = Console(soft_wrap=True)
-    _end_on_signals()
+    interrupts.begin()
     try:
         return _main(console)
     except (DemoError, ServerError, schema.SchemaError, psycopg.Error) as error:
@@ -75,24 +74,6 @@ def _main(console: Console) -> int:
                 )
         console.print(account.last_line, highlight=False)
     return 0 if account.is_right else EXIT_OFF
-
-
-def _end_on_signals() -> None:
-    """Clean up once, whatever signal asks for the end, and however often."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        for one in signals:
-            signal.signal(one, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    signals = [
-        one
-        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(one) != signal.SIG_IGN
-    ]
-    for one in signals:
-        signal.signal(one, end)
 
 
 def _files(folder: Path, skipped: set[str]) -> tuple[list[Path], int]:

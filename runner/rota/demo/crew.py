@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from psycopg.conninfo import make_conninfo
 
+from rota.demo.interrupts import interrupts
 from rota.demo.work import GATE
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Crew:
             "--child",  # ends when this process is gone
         ]
         dsn = make_conninfo(self._dsn, application_name=name)
-        with self.log(name).open("wb") as log:
+        with interrupts.held(), self.log(name).open("wb") as log:
             self._processes[name] = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

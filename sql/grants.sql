@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 /* Roles belong to the whole server: another database may have made them already. */
 do $$
 declare
@@ -21,12 +22,16 @@ end;
 $$;
 
 revoke all on schema rota from public;
-revoke all on all tables in schema rota from public, rota_producer, rota_worker, rota_operator, rota_observer;
-revoke all on all sequences in schema rota from public, rota_producer, rota_worker, rota_operator, rota_observer;
-revoke all on all functions in schema rota from public, rota_producer, rota_worker, rota_operator, rota_observer;
+revoke all on all tables in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
+revoke all on all sequences in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
+revoke all on all functions in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
 
 grant usage on schema rota to rota_producer, rota_worker, rota_operator, rota_observer;
-grant execute on function rota.version() to rota_producer, rota_worker, rota_operator, rota_observer;
+grant execute on function rota.version()
+to rota_producer, rota_worker, rota_operator, rota_observer;
 
 grant execute on function
     rota.enqueue,
@@ -47,7 +52,10 @@ grant execute on function
     rota.snooze_job,
     rota.snooze_jobs,
     rota.deregister_worker,
-    rota.exchange
+    rota.exchange,
+    rota.mark_idle,
+    rota.mark_busy,
+    rota.enqueuers_in_flight
 to rota_worker;
 
 grant execute on function

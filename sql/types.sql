@@ -57,7 +57,23 @@ create type rota.maintained as (
 create type rota._ready_lane as (
     lane_id integer,
     queue text,
-    priority smallint
+    priority smallint,
+    first_position bigint
+);
+
+/* What a session knows about positions: see _settle_positions. Instants are in
+microseconds since 1970, so that no setting of the session can change them. */
+create type rota._position_state as (
+    settled bigint,
+    settled_at bigint,
+    mark bigint,
+    marked_at bigint,
+    marked_by xid8,
+    horizon xid8,
+    held_mark bigint,
+    held_at bigint,
+    holders text [],
+    floored bigint
 );
 
 /* An execution that ends without finishing its job, and what becomes of the job. */

@@ -155,8 +155,10 @@ select
     coalesce(live.running_count, 0) as running_count,
     coalesce(dead.dead_count, 0) as dead_count,
     greatest(clock_timestamp() - live.first_run_at, interval '0') as oldest_due_age,
-    coalesce(tallied.unarchived_completed_count, 0)::bigint as unarchived_completed_count,
-    coalesce(tallied.unarchived_cancelled_count, 0)::bigint as unarchived_cancelled_count
+    coalesce(tallied.unarchived_completed_count, 0)::bigint
+        as unarchived_completed_count,
+    coalesce(tallied.unarchived_cancelled_count, 0)::bigint
+        as unarchived_cancelled_count
 from rota.queue as q
 left join live on live.queue_id = q.id
 left join dead on dead.queue_id = q.id

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _DSN = "ROTA_TEST_DSN"
 _TEMPLATE = "ROTA_TEST_TEMPLATE"  # for the workers of pytest-xdist, which inherit it
+_SETTINGS = {"max_connections": "200", "max_prepared_transactions": "20"}
 _how = pytest.StashKey[str]()
 _numbers = itertools.count(1)
 
@@ -57,7 +58,7 @@ def _start(stack: contextlib.ExitStack) -> tuple[str, str]:
         image = os.environ.get("ROTA_TEST_IMAGE", "postgres:18")
         container = stack.enter_context(PostgresContainer(image, driver=None))
         return container.get_connection_url(driver=None), f"container {image}"
-    return stack.enter_context(server(settings={"max_connections": "200"})), "embedded"
+    return stack.enter_context(server(settings=_SETTINGS)), "embedded"
 
 
 def _admin(dsn: str) -> psycopg.Connection[tuple[Any, ...]]:

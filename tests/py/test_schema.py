@@ -164,7 +164,10 @@ def test_a_search_path_full_of_traps_changes_nothing(
 ) -> None:
     empty.execute("create schema trap")
     empty.execute("create table trap.job (id text)")
-    empty.execute("create function trap.now() returns text return 'no'")
+    empty.execute(
+        "create function trap.to_regnamespace(text) returns regnamespace"
+        " return 'trap'::regnamespace"
+    )
     empty.execute("set search_path = trap, pg_catalog")
     schema.install(empty)
     assert empty.execute("show search_path").fetchone() == ("trap, pg_catalog",)

@@ -7,7 +7,7 @@ create or replace function rota._check_duration(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

@@ -1,7 +1,7 @@
 create or replace function rota._check_positive(p_name text, p_value integer)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

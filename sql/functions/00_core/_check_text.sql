@@ -2,7 +2,7 @@
 create or replace function rota._check_text(p_name text, p_value text, p_max integer)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

@@ -1,14 +1,16 @@
 create or replace function rota._next_due()
 returns timestamptz
 language plpgsql
-stable
-parallel safe
+volatile
+parallel unsafe
 as $$
+declare
+    v_floor constant timestamptz := rota._time_floor('due');
 begin
     return (
         select j.run_at
         from rota.job as j
-        where j.state = 'scheduled'
+        where j.state = 'scheduled' and j.run_at >= v_floor
         order by j.run_at, j.id
         limit 1
     );

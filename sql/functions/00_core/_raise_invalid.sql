@@ -1,7 +1,7 @@
 create or replace function rota._raise_invalid(p_name text, p_problem text)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

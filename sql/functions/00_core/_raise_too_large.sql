@@ -1,7 +1,11 @@
-create or replace function rota._raise_too_large(p_name text, p_problem text, p_hint text)
+create or replace function rota._raise_too_large(
+    p_name text,
+    p_problem text,
+    p_hint text
+)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

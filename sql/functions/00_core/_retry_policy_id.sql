@@ -21,7 +21,9 @@ begin
         raise exception using
             errcode = 'undefined_object',
             message = 'no such retry policy',
-            detail = pg_catalog.format('retry policy %s', pg_catalog.quote_literal(p_policy)),
+            detail = pg_catalog.format(
+                'retry policy %s', pg_catalog.quote_literal(p_policy)
+            ),
             hint = 'Create it with rota.create_retry_policy.';
     end if;
     return v_id;

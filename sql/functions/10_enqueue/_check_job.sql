@@ -12,7 +12,7 @@ create or replace function rota._check_job(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

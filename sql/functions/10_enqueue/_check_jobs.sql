@@ -10,7 +10,7 @@ create or replace function rota._check_jobs(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 declare

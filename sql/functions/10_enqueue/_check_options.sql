@@ -7,11 +7,13 @@ create or replace function rota._check_options(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin
-    if p_on_duplicate is null or p_on_duplicate not in ('keep', 'replace', 'reject') then
+    if p_on_duplicate is null
+        or p_on_duplicate not in ('keep', 'replace', 'reject')
+    then
         perform rota._raise_invalid('on_duplicate', 'must be keep, replace or reject');
     end if;
     perform rota._check_duration('key_ttl', p_key_ttl, interval '0');

@@ -27,8 +27,8 @@ begin
     for v_job in
         select g.*
         from rota._given_jobs(
-            p_queue, false, p_kinds, p_payloads, p_priorities, p_run_ats, p_delays, p_keys,
-            p_key_ttl, p_max_attempts, p_retry_policy_id, p_timeout
+            p_queue, false, p_kinds, p_payloads, p_priorities, p_run_ats, p_delays,
+            p_keys, p_key_ttl, p_max_attempts, p_retry_policy_id, p_timeout
         ) as g
         order by g.idempotency_key, g.id
     loop
@@ -39,7 +39,8 @@ begin
             select v_job.*;
             v_stored[v_number] := row(v_job.id, true)::rota.enqueued_job;
         else
-            v_stored[v_number] := rota._enqueue_keyed(v_job, p_queue.id, p_on_duplicate);
+            v_stored[v_number]
+                := rota._enqueue_keyed(v_job, p_queue.id, p_on_duplicate);
         end if;
     end loop;
 

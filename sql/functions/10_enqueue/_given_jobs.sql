@@ -20,9 +20,10 @@ volatile
 parallel unsafe
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
 begin
-    perform pg_current_xact_id();
+    perform rota._enter_line();
+    v_now := rota._now();
     return query
     with given as materialized (
         select

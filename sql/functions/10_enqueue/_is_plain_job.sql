@@ -14,7 +14,8 @@ language sql
 immutable
 parallel safe
 as $$
-    select p_kind is not null
+    select
+        p_kind is not null
         and p_kind !~ '[^[:graph:]]'
         and pg_catalog.length(p_kind) between 1 and 200
         and p_payload is not null

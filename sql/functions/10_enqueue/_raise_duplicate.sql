@@ -1,7 +1,7 @@
 create or replace function rota._raise_duplicate(p_key text, p_job_id bigint)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

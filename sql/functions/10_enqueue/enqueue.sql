@@ -18,15 +18,17 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
     v_queue constant rota.queue := rota._find_queue(queue);
     v_job rota.job;
 begin
     perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
     if not rota._is_plain_job(
-        kind, payload, priority, run_at, delay, idempotency_key, v_queue.max_payload_bytes
+        kind, payload, priority, run_at, delay, idempotency_key,
+        v_queue.max_payload_bytes
     ) then
         perform rota._check_job(
             '', kind, payload, priority, run_at, delay, idempotency_key,
@@ -34,6 +36,8 @@ begin
         );
     end if;
 
+    perform rota._enter_line();
+    v_now := rota._now();
     v_job.lane_id := rota._lane_id(v_queue.id, priority);
     v_job.kind := kind;
     v_job.payload := payload;
@@ -49,7 +53,7 @@ begin
     v_job.idempotency_key := idempotency_key;
     v_job.key_ttl := key_ttl;
     if v_job.state = 'queued' then
-        v_job.position := rota._next_position();
+        v_job.position := nextval('rota.position_seq');
     end if;
 
     if idempotency_key is null then
@@ -60,8 +64,8 @@ begin
         v_job.id := (rota._enqueue_keyed(v_job, v_queue.id, on_duplicate)).id;
     end if;
 
-    if v_job.state = 'queued' then
-        perform rota._wake(array[v_queue.id]);
+    if v_job.run_at <= v_now + rota._longest_sleep() then
+        perform rota._wake(v_queue);
     end if;
     return v_job.id;
 end;

@@ -18,6 +18,7 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now constant timestamptz := rota._now();
@@ -51,9 +52,10 @@ begin
     if exists (
         select
         from unnest(payloads, run_ats, delays) as g (payload, run_at, delay)
-        where coalesce(g.run_at, v_now + g.delay, v_now) <= v_now
+        where coalesce(g.run_at, v_now + g.delay, v_now)
+            <= v_now + rota._longest_sleep()
     ) then
-        perform rota._wake(array[v_queue.id]);
+        perform rota._wake(v_queue);
     end if;
 end;
 $$;

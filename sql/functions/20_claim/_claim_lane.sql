@@ -1,17 +1,14 @@
-/* Take up to p_max_jobs from the head of one lane, or of its front when p_lane_id is
-negative.
+/* Take up to p_max_jobs from the head of one lane.
 
 The ids are found by an uncorrelated subquery, which runs once, so the limit holds under
-every plan. "update … from (select … limit n)" would be planned as a hash join over the
-whole table once the plan is generic. Right after a bulk load the statistics say the
+every plan. "update ... from (select ... limit n)" would be planned as a hash join over
+the whole table once the plan is generic. Right after a bulk load the statistics say the
 table is empty and any index looks as good as another: the settings leave only the ready
 index and the primary key. Before version 18 a path they forbid costs 1e10, which would
 start the JIT compiler. */
 create or replace function rota._claim_lane(
     p_worker_id bigint,
-    p_lane_id integer,
-    p_queue text,
-    p_priority smallint,
+    p_lane rota._ready_lane,
     p_max_jobs integer,
     p_now timestamptz
 )
@@ -23,6 +20,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
     return query
@@ -37,7 +35,9 @@ begin
         where j.id = any (array(
             select c.id
             from rota.job as c
-            where c.lane_id = p_lane_id and c.state = 'queued'
+            where c.lane_id = p_lane.lane_id
+                and c.state = 'queued'
+                and c.position >= p_lane.first_position
             order by c.position
             limit p_max_jobs
             for update skip locked
@@ -50,8 +50,8 @@ begin
         c.execution,
         c.attempt,
         c.max_attempts,
-        p_queue,
-        p_priority,
+        p_lane.queue,
+        p_lane.priority,
         c.kind,
         c.payload,
         c.timeout,

@@ -1,24 +1,19 @@
 /* Keeps the reaper away until this transaction ends. A key share lock makes no new row
 version and lets heartbeats pass. */
 create or replace function rota._hold_worker(p_worker_id bigint)
-returns rota.worker
+returns void
 language plpgsql
 volatile
 parallel unsafe
 as $$
-declare
-    v_worker rota.worker;
 begin
-    select w.*
-    into v_worker
+    perform
     from rota.worker as w
-    where w.id = p_worker_id
+    where w.id = p_worker_id and w.lost_at is null and w.ended_at is null
     for key share;
 
-    if v_worker.id is null or v_worker.lost_at is not null or v_worker.ended_at is not null
-    then
+    if not found then
         perform rota._raise_worker_lost(p_worker_id);
     end if;
-    return v_worker;
 end;
 $$;

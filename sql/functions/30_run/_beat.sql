@@ -1,5 +1,6 @@
-/* Renew the lease of a worker that _hold_worker found alive, unless it was renewed within
-the last p_spacing: a row version for every call would pile up under an open snapshot. */
+/* Renew the lease of a worker that was alive a moment ago, unless it was renewed within
+the last p_spacing: a row version for every call would pile up under an open
+snapshot. */
 create or replace function rota._beat(p_worker rota.worker, p_spacing interval)
 returns void
 language plpgsql
@@ -15,6 +16,9 @@ begin
 
     update rota.worker as w
     set heartbeat_at = v_now, lease_expires_at = v_now + w.lease
-    where w.id = p_worker.id;
+    where w.id = p_worker.id and w.lost_at is null and w.ended_at is null;
+    if not found then
+        perform rota._raise_worker_lost(p_worker.id);
+    end if;
 end;
 $$;

@@ -22,9 +22,9 @@ begin
 
     archived as (
         insert into rota.archive (
-            id, worker_id, run_at, created_at, claimed_at, finished_at, lane_id, attempt,
-            max_attempts, execution, lost_count, state, kind, idempotency_key, reason,
-            payload
+            id, worker_id, run_at, created_at, claimed_at, finished_at, lane_id,
+            attempt, max_attempts, execution, lost_count, state, kind, idempotency_key,
+            reason, payload
         )
         select
             c.id, c.worker_id, c.run_at, c.created_at, c.claimed_at, p_now,

@@ -19,8 +19,8 @@ begin
     )
 
     insert into rota.dead_letter (
-        id, worker_id, run_at, created_at, claimed_at, died_at, timeout, key_ttl, lane_id,
-        attempt, max_attempts, execution, lost_count, retry_policy_id, kind,
+        id, worker_id, run_at, created_at, claimed_at, died_at, timeout, key_ttl,
+        lane_id, attempt, max_attempts, execution, lost_count, retry_policy_id, kind,
         idempotency_key, reason, error, payload
     )
     select

@@ -1,7 +1,7 @@
 create or replace function rota._check_tokens(p_ids bigint[], p_executions integer[])
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

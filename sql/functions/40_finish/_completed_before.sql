@@ -1,5 +1,5 @@
-/* A settlement sent twice (its first answer was lost with the connection) is answered as
-the first time. */
+/* A settlement sent twice (its first answer was lost with the connection) is answered
+as the first time. */
 create or replace function rota._completed_before(
     p_ids bigint[],
     p_executions integer[],

@@ -1,5 +1,5 @@
-/* The one way for an execution to end without finishing its job. Tokens that hold nothing
-are passed over, unless the same settlement was accepted before. */
+/* The one way for an execution to end without finishing its job. Tokens that hold
+nothing are passed over, unless the same settlement was accepted before. */
 create or replace function rota._end_executions(
     p_ids bigint[],
     p_executions integer[],
@@ -14,12 +14,14 @@ volatile
 parallel unsafe
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
     v_ended rota._ended_execution[];
     v_waiting rota._ended_execution[];
     v_dead rota._ended_execution[];
     v_cancelled bigint[];
 begin
+    perform rota._enter_line();
+    v_now := rota._now();
     select
         coalesce(array_agg(e), '{}'),
         array_agg(e) filter (where e.verdict = 'waiting'),
@@ -37,10 +39,10 @@ begin
         return query
         select r.*
         from rota._return_jobs(v_waiting, v_now) as r;
-        perform rota._wake(array(
+        perform rota._wake_queues(array(
             select distinct e.queue_id
             from unnest(v_waiting) as e
-            where e.run_at <= v_now
+            where e.run_at <= v_now + rota._longest_sleep()
         ));
     end if;
     if v_dead is not null then

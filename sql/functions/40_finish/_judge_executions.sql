@@ -18,6 +18,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
     return query
@@ -31,7 +32,9 @@ begin
             g.outcome in ('failed', 'timed_out') as is_charged
         from (
             select u.*
-            from unnest(p_ids, p_executions, p_outcomes, p_errors, p_retryable, p_delays)
+            from unnest(
+                p_ids, p_executions, p_outcomes, p_errors, p_retryable, p_delays
+            )
                 as u (token_id, token, outcome, error, is_retryable, delay)
             order by u.token_id
         ) as g
@@ -51,15 +54,18 @@ begin
         end,
         case
             when h.cancel_requested_at is not null then 'cancelled'
-            when h.is_charged and not coalesce(h.is_retryable, true) then 'not_retryable'
+            when h.is_charged and not coalesce(h.is_retryable, true)
+                then 'not_retryable'
             when h.is_charged and h.attempt >= h.max_attempts then 'attempts_exhausted'
-            when h.outcome = 'lost' and h.lost_count + 1 >= h.max_lost then 'worker_lost'
+            when h.outcome = 'lost' and h.lost_count + 1 >= h.max_lost
+                then 'worker_lost'
             else 'waiting'
         end,
         not h.is_charged,
         case
             when h.is_charged
-                then p_now + coalesce(h.delay, rota._retry_delay(h.policy_id, h.attempt))
+                then p_now
+                    + coalesce(h.delay, rota._retry_delay(h.policy_id, h.attempt))
             when h.outcome = 'snoozed' then p_now + h.delay
             else h.run_at
         end,

@@ -12,7 +12,8 @@ begin
         job_id, worker_id, started_at, finished_at, execution, attempt, outcome, error
     )
     select
-        j.id, j.worker_id, j.claimed_at, p_now, j.execution, j.attempt, e.outcome, e.error
+        j.id, j.worker_id, j.claimed_at, p_now, j.execution, j.attempt, e.outcome,
+        e.error
     from unnest(p_ended) as e
     inner join rota.job as j on j.id = e.id;
 end;

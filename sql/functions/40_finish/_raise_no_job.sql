@@ -1,7 +1,7 @@
 create or replace function rota._raise_no_job(p_id bigint)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

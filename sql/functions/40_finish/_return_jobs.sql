@@ -13,14 +13,16 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
-    perform pg_current_xact_id();
     return query
     with placed as materialized (
         select
             o.*,
-            case when o.run_at <= p_now then nextval('rota.position_seq') end as position
+            case
+                when o.run_at <= p_now then nextval('rota.position_seq')
+            end as position
         from (
             select e.*
             from unnest(p_ended) as e

@@ -37,7 +37,9 @@ begin
     returning j.id, j.state, null::timestamptz;
 
     perform rota._archive_cancelled(
-        array(select l.id from unnest(v_locked) as l (id) where l.id <> all (v_running)),
+        array(
+            select l.id from unnest(v_locked) as l (id) where l.id <> all (v_running)
+        ),
         left(reason, 2000),
         v_now
     );

@@ -14,6 +14,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 /* Fenced by execution and claimed_at only: a predicate on a column of another partial
 index (worker_id, state) would invite the planner to walk that index with all its dead
@@ -43,9 +44,9 @@ begin
 
     archived as (
         insert into rota.archive (
-            id, worker_id, run_at, created_at, claimed_at, finished_at, lane_id, attempt,
-            max_attempts, execution, lost_count, state, kind, idempotency_key, payload,
-            result
+            id, worker_id, run_at, created_at, claimed_at, finished_at, lane_id,
+            attempt, max_attempts, execution, lost_count, state, kind, idempotency_key,
+            payload, result
         )
         select
             c.id, c.worker_id, c.run_at, c.created_at, c.claimed_at, v_now,

@@ -16,7 +16,9 @@ begin
         or cardinality(delays) <> cardinality(ids)
         or array_position(delays, null) is not null
     then
-        perform rota._raise_invalid('delays', 'must have the length of ids and no null');
+        perform rota._raise_invalid(
+            'delays', 'must have the length of ids and no null'
+        );
     end if;
     perform rota._check_delays(delays);
 

@@ -15,8 +15,8 @@ begin
         'refused',
         g.id,
         g.execution,
-        null::integer, null::integer, null::text, null::smallint, null::text, null::jsonb,
-        null::interval, null::timestamptz, null::timestamptz
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, null::timestamptz, null::timestamptz
     from unnest(p_ids, p_executions) as g (id, execution)
     where g.id <> all (p_settled);
 end;

@@ -13,9 +13,10 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_worker constant rota.worker := rota._hold_worker(worker);
+    v_worker constant rota.worker := rota._living_worker(worker);
 begin
     perform rota._beat(v_worker, v_worker.lease / 6);
 
@@ -37,8 +38,8 @@ begin
         'cancel',
         r.id,
         r.execution,
-        null::integer, null::integer, null::text, null::smallint, null::text, null::jsonb,
-        null::interval, null::timestamptz, null::timestamptz
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, null::timestamptz, null::timestamptz
     from rota._cancel_requests(worker) as r;
 
     return query
@@ -51,7 +52,7 @@ begin
     select
         'next',
         null::bigint, null::integer,
-        null::integer, null::integer, null::text, null::smallint, null::text, null::jsonb,
-        null::interval, rota._next_due(), null::timestamptz;
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, rota._next_due(), null::timestamptz;
 end;
 $$;

@@ -1,5 +1,5 @@
-/* Whole days are dropped with their partition; rows that fell into the default partition
-go in batches. */
+/* Whole days are dropped with their partition; rows that fell into the default
+partition go in batches. */
 create or replace function rota._purge_default_partitions(
     p_until timestamptz,
     p_max_rows integer

@@ -20,7 +20,11 @@ begin
         from rota.archive as o
         where o.finished_at >= p_since
             and o.finished_at < p_until
-            and o.lane_id in (select l.id from rota.lane as l where l.queue_id = p_queue_id)
+            and o.lane_id in (
+                select l.id
+                from rota.lane as l
+                where l.queue_id = p_queue_id
+            )
         limit p_max_jobs
     ) as expired
     where a.id = expired.id and a.finished_at = expired.finished_at;

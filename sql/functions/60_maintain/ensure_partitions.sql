@@ -9,7 +9,7 @@ as $$
 declare
     v_keep_since timestamptz;
 begin
-    if not pg_try_advisory_xact_lock(rota._lock_key('partitions')) then
+    if not pg_try_advisory_xact_lock(rota._lock_class(), 3) then
         return 0;
     end if;
 

@@ -9,7 +9,7 @@ as $$
 declare
     v_count integer;
 begin
-    if not pg_try_advisory_xact_lock(rota._lock_key('tally')) then
+    if not pg_try_advisory_xact_lock(rota._lock_class(), 2) then
         return 0;
     end if;
 

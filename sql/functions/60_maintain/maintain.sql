@@ -5,6 +5,7 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_reaped rota.reaped;
@@ -18,11 +19,12 @@ begin
 
     /* House-keeping is one session's work at a time; what locks tables comes last. */
     v_done.purged_count := 0;
-    if pg_try_advisory_xact_lock(rota._lock_key('maintain')) then
+    if pg_try_advisory_xact_lock(rota._lock_class(), 5) then
         v_done.purged_count := rota.purge_archive(max_jobs);
         perform rota.purge_keys(max_jobs);
         perform rota.purge_workers();
         perform rota.fold_tally();
+        perform rota._store_floors();
         perform rota.ensure_partitions();
     end if;
 

@@ -10,9 +10,11 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now constant timestamptz := rota._now();
+    v_floor constant timestamptz := rota._time_floor('due');
     v_ids bigint[];
     v_lanes integer[];
 begin
@@ -20,16 +22,17 @@ begin
     v_ids := array(
         select j.id
         from rota.job as j
-        where j.state = 'scheduled' and j.run_at <= v_now
+        where j.state = 'scheduled' and j.run_at >= v_floor and j.run_at <= v_now
         order by j.run_at, j.id
         limit least(max_jobs, 10000)
         for update skip locked
     );
     if cardinality(v_ids) = 0 then
+        perform rota._raise_time_floor('due', rota._next_due());
         return 0;
     end if;
 
-    perform pg_current_xact_id();
+    perform rota._enter_line();
     with placed as materialized (
         select
             u.id,
@@ -49,7 +52,7 @@ begin
     into v_lanes
     from promoted as p;
 
-    perform rota._wake(array(
+    perform rota._wake_queues(array(
         select distinct l.queue_id
         from rota.lane as l
         where l.id = any (v_lanes)

@@ -13,7 +13,7 @@ declare
     v_queue record;
 begin
     perform rota._check_positive('max_jobs', max_jobs);
-    if not pg_try_advisory_xact_lock(rota._lock_key('purge')) then
+    if not pg_try_advisory_xact_lock(rota._lock_class(), 4) then
         return 0;
     end if;
 
@@ -28,7 +28,9 @@ begin
         select
             q.id,
             q.purged_before,
-            date_bin('5 minutes', rota._now() - q.retention, timestamptz 'epoch') as cutoff
+            date_bin(
+                '5 minutes', rota._now() - q.retention, timestamptz 'epoch'
+            ) as cutoff
         from rota.queue as q
         where q.retention > '0'
             and q.purged_before

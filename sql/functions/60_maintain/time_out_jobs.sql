@@ -7,6 +7,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_floor constant timestamptz := rota._time_floor('deadline');
+    v_until constant timestamptz
+        := rota._now() - (select s.timeout_grace from rota.setting as s);
     v_ids bigint[];
     v_executions integer[];
     v_count integer;
@@ -22,14 +25,16 @@ begin
             j.id,
             j.execution
         from rota.job as j
-        where j.deadline_at <= rota._now() - (select s.timeout_grace from rota.setting as s)
+        where j.deadline_at >= v_floor and j.deadline_at <= v_until
         order by j.deadline_at
         limit least(max_jobs, 10000)
         for update skip locked
     ) as l;
 
     v_count := cardinality(v_ids);
-    if v_count > 0 then
+    if v_count = 0 then
+        perform rota._raise_time_floor('deadline', rota._first_deadline(v_floor));
+    else
         perform rota._end_executions(
             v_ids, v_executions, array_fill('timed_out'::text, array[v_count]),
             array_fill('timed out, and its worker did not end it'::text, array[v_count])

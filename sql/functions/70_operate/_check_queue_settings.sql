@@ -8,7 +8,7 @@ create or replace function rota._check_queue_settings(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

@@ -1,19 +1,23 @@
 create or replace function rota._check_retry_policy(p_policy rota.retry_policy)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin
     if p_policy.strategy is null
         or p_policy.strategy not in ('fixed', 'linear', 'exponential', 'list')
     then
-        perform rota._raise_invalid('strategy', 'must be fixed, linear, exponential or list');
+        perform rota._raise_invalid(
+            'strategy', 'must be fixed, linear, exponential or list'
+        );
     elsif p_policy.strategy = 'list' then
         if coalesce(cardinality(p_policy.delays), 0) = 0
             or array_position(p_policy.delays, null) is not null
         then
-            perform rota._raise_invalid('delays', 'must list at least one delay and no null');
+            perform rota._raise_invalid(
+                'delays', 'must list at least one delay and no null'
+            );
         end if;
         perform rota._check_delays(p_policy.delays);
     elsif p_policy.delays is not null then
@@ -27,7 +31,9 @@ begin
         perform rota._raise_invalid(
             'factor', 'must be at most 1000, and at least 1 to grow exponentially'
         );
-    elsif p_policy.jitter is null or p_policy.jitter not in ('none', 'full', 'fraction') then
+    elsif p_policy.jitter is null
+        or p_policy.jitter not in ('none', 'full', 'fraction')
+    then
         perform rota._raise_invalid('jitter', 'must be none, full or fraction');
     elsif p_policy.jitter_fraction is null
         or p_policy.jitter_fraction not between 0 and 1

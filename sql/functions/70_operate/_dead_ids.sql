@@ -17,7 +17,9 @@ declare
 begin
     perform rota._check_positive('max_jobs', p_max_jobs);
     if num_nonnulls(p_ids, p_queue, p_kind, p_reason, p_died_before) = 0 then
-        perform rota._raise_invalid('filter', 'must name ids or some property of the jobs');
+        perform rota._raise_invalid(
+            'filter', 'must name ids or some property of the jobs'
+        );
     end if;
     if p_queue is not null then
         v_queue_id := (rota._find_queue(p_queue)).id;

@@ -1,7 +1,7 @@
 create or replace function rota._raise_exists(p_what text, p_name text)
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

@@ -1,5 +1,5 @@
-/* Of these dead jobs, those that have no idempotency key or get it back. A job whose key
-serves another job by now stays dead. */
+/* Of these dead jobs, those that have no idempotency key or get it back. A job whose
+key serves another job by now stays dead. */
 create or replace function rota._retake_keys(p_ids bigint[])
 returns bigint[]
 language plpgsql
@@ -8,7 +8,7 @@ parallel unsafe
 as $$
 declare
     v_dead record;
-    v_free bigint[] := '{}';
+    v_free bigint[] := '{}'::bigint[];
 begin
     /* A loop in the order of the keys: each may wait for an enqueuer. */
     for v_dead in

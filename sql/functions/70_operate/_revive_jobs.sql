@@ -7,9 +7,10 @@ volatile
 parallel unsafe
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
 begin
-    perform pg_current_xact_id();
+    perform rota._enter_line();
+    v_now := rota._now();
     return query
     with revived as (
         delete from rota.dead_letter as d
@@ -43,7 +44,7 @@ begin
     from (select * from revived order by died_at, id) as r
     returning id, state, run_at;
 
-    perform rota._wake(array(
+    perform rota._wake_queues(array(
         select distinct l.queue_id
         from rota.job as j
         inner join rota.lane as l on l.id = j.lane_id

@@ -34,9 +34,11 @@ begin
             when 'timeout' <> all (reset) then coalesce(alter_queue.timeout, q.timeout)
         end,
         max_lost = coalesce(alter_queue.max_lost, q.max_lost),
-        max_payload_bytes = coalesce(alter_queue.max_payload_bytes, q.max_payload_bytes),
+        max_payload_bytes
+            = coalesce(alter_queue.max_payload_bytes, q.max_payload_bytes),
         retention = case
-            when 'retention' <> all (reset) then coalesce(alter_queue.retention, q.retention)
+            when 'retention' <> all (reset)
+                then coalesce(alter_queue.retention, q.retention)
         end,
         is_notifying = coalesce(alter_queue.is_notifying, q.is_notifying)
     where q.id = v_queue_id;

@@ -19,7 +19,8 @@ begin
     perform rota._check_text('queue', queue, 100);
     if queue !~ '^[A-Za-z0-9][A-Za-z0-9_.:/-]*$' then
         perform rota._raise_invalid(
-            'queue', 'must be letters, digits and _ . : / - and begin with a letter or digit'
+            'queue',
+            'must be letters, digits and _ . : / - and begin with a letter or digit'
         );
     elsif retry_policy is null then
         perform rota._raise_invalid('retry_policy', 'must not be null');

@@ -16,7 +16,7 @@ begin
         return false;
     end if;
 
-    perform rota._wake(array[v_queue_id]);
+    perform rota._wake_queues(array[v_queue_id]);
     return true;
 end;
 $$;

@@ -75,6 +75,10 @@ comment on column rota.lane.queue_id is
 'Queue of the lane.';
 comment on column rota.lane.priority is
 'Higher runs first.';
+comment on column rota.lane.floor is
+'No queued job of the lane has a smaller position; new sessions start to look here.';
+comment on column rota.lane.front_floor is
+'The same for the lane''s front.';
 
 comment on table rota.job is
 'Live jobs: scheduled, queued and running. Jobs that end move to archive or
@@ -379,6 +383,9 @@ comment on column rota.reaped.job_count is
 comment on type rota._ready_lane is
 'Internal: a lane that holds queued jobs.';
 
+comment on type rota._position_state is
+'Internal: what a session knows about the positions handed out.';
+
 comment on type rota._ended_execution is
 'Internal: an execution that ends without finishing its job, and what becomes of the
 job.';
@@ -435,6 +442,25 @@ max_jobs: 0 hands out nothing, more than 10000 counts as 10000.
 Returns a row for each job, none when no job is ready. An attempt is charged, and
 refunded if the job is released, snoozed or lost.
 Errors: RT003 no such queue; RT007 worker lost or unknown; 22023 invalid argument.';
+
+comment on function rota.mark_idle is
+'Say, for this session and until mark_busy or its end, that a worker of these queues
+sleeps: then enqueueing there sends a notification on the channel rota with the
+queue''s name. Without a sleeper nobody is notified.
+queues: any number. Each call needs a mark_busy of its own, with the same queues. Not
+for sessions behind a pooler in transaction mode.
+An enqueue that began before this call may have looked before it: look for jobs once
+more, until enqueuers_in_flight names nobody who was there.
+Errors: RT003 no such queue; 22023 invalid argument.';
+
+comment on function rota.mark_busy is
+'Take back one mark_idle of this session.
+queues: those of the mark_idle.
+Errors: RT003 no such queue; 22023 invalid argument.';
+
+comment on function rota.enqueuers_in_flight is
+'Name the transactions that are making jobs ready at this moment.
+Returns their virtual transaction ids, an empty array if there is none.';
 
 comment on function rota.heartbeat is
 'Renew the worker''s lease from now on, and learn which of its jobs are to be

@@ -31,7 +31,7 @@ select set_eq(
         'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs',
         'fold_tally', 'heartbeat', 'maintain', 'mark_busy', 'mark_idle', 'pause_queue',
         'promote_jobs', 'purge_archive', 'purge_dead', 'purge_keys', 'purge_workers',
-        'reap_workers', 'register_worker', 'release_job', 'release_jobs', 'replay_dead',
+        'reap_workers', 'register_worker', 'release_job', 'release_stray_jobs', 'release_jobs', 'replay_dead',
         'resume_queue', 'snooze_job', 'snooze_jobs', 'time_out_jobs', 'version'
     ],
     'the public functions are these and no others'

@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
     enqueue = _command(commands, "enqueue", _enqueue, "add a job and print its id")
     enqueue.add_argument("kind")
-    enqueue.add_argument("--payload", type=_json, default={}, metavar="JSON")
+    enqueue.add_argument(
+        "payload", type=_json, nargs="?", default={}, help="JSON, default {}"
+    )
     enqueue.add_argument("--queue", default="default")
     enqueue.add_argument("--priority", type=int, default=0)
     enqueue.add_argument("--delay", type=_seconds, metavar="SECONDS")
@@ -133,8 +135,9 @@ def _command(
     command.set_defaults(run=run)
     command.add_argument(
         "--dsn",
-        default=os.environ.get("ROTA_DSN", ""),
-        help="where the database is; default ROTA_DSN, else libpq's PG* variables",
+        default=os.environ.get("ROTA_DSN") or os.environ.get("DATABASE_URL", ""),
+        help="where the database is; default ROTA_DSN, DATABASE_URL, or what libpq's "
+        "PG* variables say",
     )
     return command
 

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from datetime import timedelta
 
-    from rota.app import App, Handler
+    from rota.app import Handler
     from rota.connections import Effects
     from rota.records import ClaimedJob
 
 logger = logging.getLogger("rota")
 
 Settlement: TypeAlias = Completed | Returned
-# Why an execution is ended from outside: handed back, or its lease was lost and it has
-# nothing left to say.
-Stop: TypeAlias = Literal["released", "lost"]
+# Why an execution is ended from outside. One whose lease was lost has no say any more.
+Stop: TypeAlias = Literal["timed_out", "released", "lost"]
 Ending: TypeAlias = Literal["failed", "timed_out", "released", "snoozed"]
 
 # What a coroutine has, from its CancelledError on, to tidy up before its execution is
@@ -36,77 +35,124 @@ CLEANUP_SECONDS = 1.0
 
 
 class Execution:
-    """One execution of one job by one handler."""
+    """One execution of one job by one handler.
+
+    on_decision: called once with what is to be recorded, None for nothing. That can be
+        before the handler returns: a function in a thread cannot be ended.
+    on_return: called once when the handler has returned.
+    """
 
     def __init__(
-        self, claimed: ClaimedJob, app: App, effects: Effects, threads: Executor
+        self,
+        claimed: ClaimedJob,
+        handler: Handler | None,
+        effects: Effects,
+        on_decision: Callable[[Settlement | None], None],
+        on_return: Callable[[], None],
     ) -> None:
         self._claimed = claimed
-        self._handler = app.find(claimed.kind)
+        self._handler = handler
         self._effects = effects
-        self._threads = threads
-        self._stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._on_decision = on_decision
+        self._on_return = on_return
         self._job: Job | None = None
         self._work: asyncio.Future[Settlement | None] | None = None
-        self.ids = {
+        self._timer: asyncio.TimerHandle | None = None
+        self._why: Stop | None = None
+        self._is_decided = False
+        self._ids = {
             "job_id": claimed.id,
             "execution": claimed.execution,
             "kind": claimed.kind,
             "queue": claimed.queue,
         }
 
-    async def run(self, settle: Callable[[Settlement | None], None]) -> None:
-        """Run the handler; return when it has returned.
-
-        settle: called once, with what is to be recorded, None for nothing. That may be
-            before the return: a function in a thread cannot be ended from outside.
-        """
+    def start(self, threads: Executor) -> None:
+        """Run the handler, as a task or in one of the threads."""
         try:
             payload = json.loads(self._claimed.payload)
         except (ValueError, RecursionError) as unreadable:
             error = f"payload cannot be read: {unreadable}"
-            settle(self._end("failed", error=error, retryable=False))
+            self._decide(self._end("failed", error=error, retryable=False))
+            self._on_return()
             return
         if self._handler is None:
             error = f"no handler for kind {self._claimed.kind}"
-            settle(self._end("failed", error=error))
+            self._decide(self._end("failed", error=error))
+            self._on_return()
             return
-        self._job = Job(self._claimed, payload, self._effects)
-        self._work = self._start(self._handler, self._job)
-        timeout = self._claimed.timeout
-        await asyncio.wait(
-            cast("set[asyncio.Future[object]]", {self._work, self._stop}),
-            timeout=None if timeout is None else timeout.total_seconds(),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        if self._work.done():
-            settle(self._outcome(self._work))
-            return
-        self.cancel()
+        loop = asyncio.get_running_loop()
+        self._job = job = Job(self._claimed, payload, self._effects)
         if self._handler.is_async:
-            await asyncio.wait({self._work}, timeout=CLEANUP_SECONDS)
-        settle(self._cut_short(self._work))
-        await asyncio.wait({self._work})
+            self._work = loop.create_task(self._call_async(self._handler, job))
+        else:
+            run = contextvars.copy_context().run
+            self._work = loop.run_in_executor(
+                threads, run, self._call, self._handler, job
+            )
+        self._work.add_done_callback(self._returns)
+        if timeout := self._claimed.timeout:
+            self._timer = loop.call_later(
+                timeout.total_seconds(), self.stop, "timed_out"
+            )
 
     def cancel(self) -> None:
         """Tell the handler to end; how it ends is then up to it."""
         if self._job and not self._job.cancelled.is_set():
             self._job.cancelled.set()
-            if self._work and self._handler and self._handler.is_async:
-                self._work.cancel()
+            self._interrupt()
 
     def stop(self, why: Stop) -> None:
-        """End the execution whether the handler ends or not."""
-        if not self._stop.done():
-            self._stop.set_result(why)
+        """End the execution, whether the handler ends or not."""
+        if self._why or self._is_decided or not (self._job and self._handler):
+            return
+        self._why = why
+        self._job.cancelled.set()
+        self._interrupt()
+        if self._handler.is_async:
+            loop = asyncio.get_running_loop()
+            loop.call_later(CLEANUP_SECONDS, self._decide_stopped, None)
+        else:
+            self._decide_stopped(None)
 
-    def _start(self, handler: Handler, job: Job) -> asyncio.Future[Settlement | None]:
-        if handler.is_async:
-            return asyncio.ensure_future(self._call_async(handler, job))
-        context = contextvars.copy_context()
-        return asyncio.get_running_loop().run_in_executor(
-            self._threads, context.run, self._call, handler, job
-        )
+    def _interrupt(self) -> None:
+        if self._work and self._handler and self._handler.is_async:
+            self._work.cancel()
+
+    def _returns(self, work: asyncio.Future[Settlement | None]) -> None:
+        if self._timer:
+            self._timer.cancel()
+        own = self._own_outcome(work)
+        if self._why:
+            self._decide_stopped(own)
+        else:
+            self._decide(own)
+        self._on_return()
+
+    def _decide(self, settlement: Settlement | None) -> None:
+        if not self._is_decided:
+            self._is_decided = True
+            self._on_decision(settlement)
+
+    def _decide_stopped(self, own: Settlement | None) -> None:
+        """Decide on a handler that was stopped; own: what it says, if it returned."""
+        if self._why == "lost" or (self._job and self._job.is_completed):
+            self._decide(None)
+        elif self._why == "timed_out":
+            error = f"timed out after {self._claimed.timeout}"
+            self._decide(self._end("timed_out", error=error))
+        else:
+            is_done = isinstance(own, Completed)
+            self._decide(own if is_done else self._end("released"))
+
+    def _own_outcome(
+        self, work: asyncio.Future[Settlement | None]
+    ) -> Settlement | None:
+        if work.cancelled():  # before it began
+            return self._end("failed", error="cancelled")
+        if error := work.exception():
+            return self._end("failed", error=traceback_text(error))
+        return work.result()
 
     def _call(self, handler: Handler, job: Job) -> Settlement | None:
         try:
@@ -121,23 +167,6 @@ class Execution:
         except BaseException as error:  # noqa: BLE001 - whatever the handler raises
             return self._raised(error, job)
 
-    def _outcome(self, work: asyncio.Future[Settlement | None]) -> Settlement | None:
-        """Return what the handler's own end says; a task may end before it began."""
-        if work.cancelled():
-            return self._end("failed", error="cancelled")
-        return work.result()
-
-    def _cut_short(self, work: asyncio.Future[Settlement | None]) -> Settlement | None:
-        """Return what to record of a handler that was stopped or ran out of time."""
-        why = self._stop.result() if self._stop.done() else "timed_out"
-        outcome = self._outcome(work) if work.done() else None
-        if why == "lost" or (self._job and self._job.is_completed):
-            return None
-        if why == "timed_out":
-            error = f"timed out after {self._claimed.timeout}"
-            return self._end("timed_out", error=error)
-        return outcome if isinstance(outcome, Completed) else self._end("released")
-
     def _returned(self, value: object, job: Job) -> Settlement | None:
         if isinstance(value, Verdict):
             raise value
@@ -151,7 +180,7 @@ class Execution:
             logger.warning(
                 "handler of job %s raised %s after the job was completed",
                 *(job.id, type(error).__name__),
-                extra=self.ids,
+                extra=self._ids,
             )
             return None
         match error:

@@ -70,7 +70,9 @@ class Processes:
             if code == EXIT_UNUSABLE:
                 self.signal(signal.SIGTERM)
             if self._stopping.is_set():
-                return code if code >= 0 else 128 - code
+                # Killed by the signal, it had not begun to work.
+                is_early = code in (-signal.SIGTERM, -signal.SIGINT)
+                return 0 if is_early else code if code >= 0 else 128 - code
             logger.error("process %s died with code %s: starting anew", child.pid, code)
             if loop.time() - started_at > SOUND_SECONDS:
                 backoff.reset()

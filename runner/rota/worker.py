@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import psycopg
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
     from rota.app import App
-    from rota.execution import Settlement
+    from rota.execution import Settlement, Stop
     from rota.records import ClaimedJob, Exchange
 
 logger = logging.getLogger("rota")
@@ -97,13 +98,13 @@ class Worker:
         self._clock = clock
 
         self._id: int | None = None
-        self._has_worked = False
+        self._has_worked = asyncio.Event()
         self._may_hold_strays = False
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
         self._open: dict[JobRef, Execution] = {}
         self._settlements: list[Settlement] = []
-        self._tasks: dict[JobRef, asyncio.Task[None]] = {}
+        self._running: set[JobRef] = set()
         self._unfinished_count = 0
         self._wake = asyncio.Event()
         self._asked_at = -math.inf
@@ -115,8 +116,8 @@ class Worker:
 
     @property
     def has_stragglers(self) -> bool:
-        """Whether handlers still run that could not be ended: end the process."""
-        return bool(self._tasks)
+        """After `run`: whether something runs on that only the process can end."""
+        return bool(self._running) or not self._work_task.done()
 
     async def run(self) -> int:
         """Work until `drain` or `stop`; return how many jobs were not finished.
@@ -130,7 +131,7 @@ class Worker:
         """
         self._given_up = asyncio.get_running_loop().create_future()
         async with self._resources(is_listening=self._is_listening):
-            work = asyncio.create_task(self._work())
+            self._work_task = work = asyncio.create_task(self._work())
             try:
                 await asyncio.wait(
                     {work, self._given_up}, return_when=asyncio.FIRST_COMPLETED
@@ -209,7 +210,7 @@ class Worker:
                     await self._serve(connection, backoff)
                     return
             except (psycopg.Error, RotaError, OSError) as error:
-                if not (self._has_worked or isinstance(error, TRANSIENT)):
+                if not (self._has_worked.is_set() or isinstance(error, TRANSIENT)):
                     raise
                 self._report(error)
             finally:
@@ -226,16 +227,15 @@ class Worker:
     async def _turn(self, connection: Connection) -> None:
         await self._begin(connection)
         if self._clock() >= self._stop_at:
-            for execution in self._open.values():
-                execution.stop("released")
+            self._stop_all("released")
         elif self._clock() >= self._maintain_at and not self._is_draining:
             await self._maintain(connection)
-        free = self._concurrency - len(self._tasks)
+        free = self._concurrency - len(self._running)
         await self._exchange(connection, 0 if self._is_draining else free)
 
     async def _begin(self, connection: Connection) -> None:
         """Be registered, and hold no job that this process does not know of."""
-        if not self._has_worked:
+        if not self._has_worked.is_set():
             await schema.handshake(connection)
         if self._id is None:
             call = protocol.register_worker(name=self._name, lease=self._lease)
@@ -275,8 +275,7 @@ class Worker:
             self._may_hold_strays = False
         except WorkerLost:
             logger.warning("lease of worker %s lost", self._id, extra=self._ids)
-            for execution in self._open.values():
-                execution.stop("lost")
+            self._stop_all("lost")
             self._id, self._may_hold_strays = None, False
             self._wake.set()
             return 0
@@ -286,7 +285,7 @@ class Worker:
             await self._settle_singly(connection, sent)
             self._wake.set()
             return 0
-        self._has_worked = True
+        self._has_worked.set()
         self._asked_at = self._clock()
         del self._settlements[: len(sent)]
         for token in answer.cancelled:
@@ -351,7 +350,7 @@ class Worker:
             async with asyncio.timeout(self._lease.total_seconds() / 3):
                 done = await protocol.maintain().on_async(connection)
         except (psycopg.Error, RotaError, TimeoutError) as error:
-            if connection.broken or not self._has_worked:
+            if connection.broken or not self._has_worked.is_set():
                 raise
             logger.warning("maintenance failed: %s", error, extra=self._ids)
             return
@@ -363,14 +362,20 @@ class Worker:
         if self._is_draining:
             self._settlements.append(Returned(token.id, token.execution, "released"))
             return
-        execution = Execution(claimed, self._app, self._effects, self._threads)
+        execution = Execution(
+            claimed,
+            self._app.find(claimed.kind),
+            self._effects,
+            on_decision=partial(self._decide, token),
+            on_return=partial(self._return, token),
+        )
         self._open[token] = execution
-        self._tasks[token] = asyncio.create_task(self._run(token, execution))
+        self._running.add(token)
+        execution.start(self._threads)
 
-    async def _run(self, token: JobRef, execution: Execution) -> None:
-        await execution.run(lambda settlement: self._decide(token, settlement))
-        del self._tasks[token]
-        self._wake.set()
+    def _stop_all(self, why: Stop) -> None:
+        for execution in list(self._open.values()):
+            execution.stop(why)
 
     def _decide(self, token: JobRef, settlement: Settlement | None) -> None:
         del self._open[token]
@@ -380,6 +385,10 @@ class Worker:
                 self._unfinished_count += 1
         self._wake.set()
 
+    def _return(self, token: JobRef) -> None:
+        self._running.remove(token)
+        self._wake.set()
+
     async def _sleep(self) -> None:
         """Wait until somebody wakes us or something falls due."""
         due_ats = [self._asked_at + self._lease.total_seconds() / 3]
@@ -387,7 +396,7 @@ class Worker:
             due_ats.append(self._stop_at)
         if not self._is_draining:
             due_ats.append(self._maintain_at)
-            if len(self._tasks) < self._concurrency:
+            if len(self._running) < self._concurrency:
                 due_ats.append(self._asked_at + self._poll)
         with suppress(TimeoutError):
             async with asyncio.timeout(min(due_ats) - self._clock()):
@@ -397,6 +406,7 @@ class Worker:
     async def _listen(self) -> None:
         """Wake the loop when a queue of ours has new work; a connection of its own."""
         backoff = Backoff()
+        await self._has_worked.wait()
         while True:
             try:
                 async with await connect(self._dsn, None) as connection:
@@ -404,7 +414,7 @@ class Worker:
                     backoff.reset()
                     self._wake.set()  # what came meanwhile has told nobody
                     async for notice in connection.notifies():
-                        is_free = len(self._tasks) < self._concurrency
+                        is_free = len(self._running) < self._concurrency
                         if is_free and notice.payload in self._queues:
                             self._wake.set()
             except (psycopg.Error, OSError) as error:

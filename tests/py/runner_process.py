@@ -133,8 +133,14 @@ class Bench:
         wait_until(lambda: self.job(job)["state"] == state, deadline)
         return self.job(job)
 
-    def maintain(self) -> None:
-        self.connection.execute("select rota.maintain()")
+    def reaps(self, job: int) -> None:
+        """Maintain until the job has been taken from its worker."""
+
+        def is_queued() -> bool:
+            self.connection.execute("select rota.maintain()")
+            return bool(self.job(job)["state"] == "queued")
+
+        wait_until(is_queued)
 
     def close(self) -> None:
         for runner in self.runners:

@@ -132,7 +132,21 @@ class Execution:
     def _decide(self, settlement: Settlement | None) -> None:
         if not self._is_decided:
             self._is_decided = True
+            self._log(settlement)
             self._on_decision(settlement)
+
+    def _log(self, settlement: Settlement | None) -> None:
+        outcome, level = "completed", logging.DEBUG
+        if isinstance(settlement, Returned):
+            outcome, level = settlement.outcome, logging.INFO
+        elif self._why == "lost":
+            outcome, level = "lost", logging.INFO
+        logger.log(
+            level,
+            "job %s of kind %s: %s",
+            *(self._claimed.id, self._claimed.kind, outcome),
+            extra={**self._ids, "outcome": outcome},
+        )
 
     def _decide_stopped(self, own: Settlement | None) -> None:
         """Decide on a handler that was stopped; own: what it says, if it returned."""

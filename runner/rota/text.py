@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# To give: dicts, lists and tuples; to get: dicts and lists.
 Json: TypeAlias = (
-    "dict[str, Json] | list[Json] | tuple[Json, ...] | str | int | float | bool | None"
+    "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 )
 
 MAX_ERROR_CHARACTERS = 16_000

@@ -113,6 +113,7 @@ class Worker:
         self._stop_at = math.inf
         self._logged_at = -math.inf
         self._is_connected = False
+        self._given_up: asyncio.Future[None] | None = None
 
     @property
     def has_stragglers(self) -> bool:
@@ -129,12 +130,12 @@ class Worker:
         exchange has succeeded, RotaError or psycopg.Error for what another try does not
         mend (an unknown queue, a missing privilege).
         """
-        self._given_up = asyncio.get_running_loop().create_future()
+        self._given_up = given_up = asyncio.get_running_loop().create_future()
         async with self._resources(is_listening=self._is_listening):
             self._work_task = work = asyncio.create_task(self._work())
             try:
                 await asyncio.wait(
-                    {work, self._given_up}, return_when=asyncio.FIRST_COMPLETED
+                    {work, given_up}, return_when=asyncio.FIRST_COMPLETED
                 )
                 if work.done():
                     await work
@@ -177,7 +178,7 @@ class Worker:
         loop.call_later(0 if is_idle else seconds + LAST_WORDS_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
-        if not self._given_up.done():
+        if self._given_up and not self._given_up.done():
             self._given_up.set_result(None)
 
     @property
@@ -190,6 +191,7 @@ class Worker:
 
     @asynccontextmanager
     async def _resources(self, *, is_listening: bool) -> AsyncIterator[None]:
+        self._wake, self._has_worked = asyncio.Event(), asyncio.Event()
         self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
         self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
         listener = asyncio.create_task(self._listen()) if is_listening else None

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -17,11 +17,13 @@ from rota import logs
 from rota.text import NotJson, json_text, storable, traceback_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import psycopg
 
     from conftest import Connect
+
+    Handler: TypeAlias = Callable[[rota.Job], object]
 
 
 class Unshowable(Exception):
@@ -37,21 +39,31 @@ class Place:
         self.connection = connection
         self.app = rota.App()
 
-    def run(self, function: Callable[[rota.Job], object], **options: Any) -> Any:
-        """Run one job with that handler; returns state, result, error."""
+    def run(self, function: Handler, **options: Any) -> Any:
+        """Run one job with that handler; returns its state, result and error."""
+        return self.run_all([function], **options)[0]
+
+    def run_all(self, functions: Iterable[Handler], **options: Any) -> list[Any]:
+        """Run a job with each of the handlers; returns state, result, error of each."""
         self.app = rota.App()
-        self.app.handler("kind")(function)
-        job = rota.enqueue(self.connection, "kind", **options)
-        self.once()
+        jobs = []
+        for number, function in enumerate(functions):
+            self.app.handler(f"kind {number}")(function)
+            jobs.append(rota.enqueue(self.connection, f"kind {number}", **options))
+        self.once(concurrency=len(jobs))
         return self.connection.execute(
             "select j.state, j.result, e.error"
-            " from rota.jobs as j join rota.executions as e on e.job_id = j.id"
-            " where j.id = %s order by e.execution desc",
-            [job],
-        ).fetchone()
+            " from unnest(%s::bigint[]) with ordinality as u (id, n)"
+            " join rota.jobs as j using (id)"
+            " join rota.executions as e"
+            "     on e.job_id = j.id and e.execution = j.execution"
+            " order by u.n",
+            [jobs],
+        ).fetchall()
 
-    def once(self) -> int:
-        return asyncio.run(rota.Worker(self.app, self.dsn).run_once())
+    def once(self, concurrency: int = 10) -> int:
+        worker = rota.Worker(self.app, self.dsn, concurrency=concurrency)
+        return asyncio.run(worker.run_once())
 
     def value(self, query: str) -> Any:
         row = self.connection.execute(query.encode()).fetchone()
@@ -64,77 +76,73 @@ def place(dsn: str, connect: Connect) -> Place:
     return Place(dsn, connect())
 
 
-def _raise(error: BaseException) -> Callable[[rota.Job], object]:
-    def handler(_job: rota.Job) -> None:
+def _return(value: object) -> Handler:
+    return lambda _job: value
+
+
+def _raise(error: BaseException, *, is_async: bool = False) -> Handler:
+    def function(_job: rota.Job) -> None:
         raise error
 
-    return handler
+    async def coroutine(_job: rota.Job) -> None:
+        raise error
+
+    return coroutine if is_async else function
 
 
-@pytest.mark.parametrize("value", [None, 0, "a", [1, None], {"a": {"b": 1.5}}, ""])
-def test_what_is_returned_is_the_result(place: Place, value: Any) -> None:
-    assert place.run(lambda _job: value) == ("completed", value, None)
+def test_what_is_returned_is_the_result(place: Place) -> None:
+    values: list[Any] = [None, 0, "a", [1, None], {"a": {"b": 1.5}}, ""]
+    found = place.run_all([_return(value) for value in values])
+    assert found == [("completed", value, None) for value in values]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param({1, 2}, id="set"),
-        pytest.param(datetime.now(UTC), id="instant"),
-        pytest.param(b"bytes", id="bytes"),
-        pytest.param(sys.stdout, id="file"),
-        pytest.param(ValueError("returned"), id="error"),
-        pytest.param(float("nan"), id="nan"),
-        pytest.param("with\0NUL", id="nul"),
-        pytest.param({"a": ["\ud800"]}, id="surrogate"),
-        pytest.param({("a", "b"): 1}, id="key"),
-        pytest.param(10**5000, id="number"),
-    ],
-)
-def test_a_result_that_is_not_json_is_dead_at_once(place: Place, value: Any) -> None:
-    state, _, error = place.run(lambda _job: value)
-    assert state == "dead"
-    assert error.startswith("result cannot be stored as JSON: ")
+def test_a_result_that_is_not_json_is_dead_at_once(place: Place) -> None:
+    values: list[Any] = [
+        {1, 2},
+        datetime.now(UTC),
+        b"bytes",
+        sys.stdout,
+        ValueError("returned"),
+        float("nan"),
+        "with\0NUL",
+        {"a": ["\ud800"]},
+        {("a", "b"): 1},
+        10**5000,
+    ]
+    found = place.run_all([_return(value) for value in values])
+    assert [state for state, _, _ in found] == ["dead"] * len(values)
+    for _, _, error in found:
+        assert error.startswith("result cannot be stored as JSON: ")
 
 
 def test_a_result_that_the_database_refuses_is_dead_at_once(place: Place) -> None:
     place.connection.execute(
         "alter table rota.archive add check (coalesce(result #>> '{}', '') <> 'no')"
     )
-    other = rota.enqueue(place.connection, "kind", "other")
-    state, _, error = place.run(lambda job: "yes" if job.payload == "other" else "no")
-    assert state == "dead"
-    assert error.startswith("what the handler ended with cannot be recorded")
-    assert place.value(f"select state from rota.jobs where id = {other}") == "completed"
+    no, yes = place.run_all([_return("no"), _return("yes")])
+    assert no[0] == "dead"
+    assert no[2].startswith("what the handler ended with cannot be recorded")
+    assert yes == ("completed", "yes", None)
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ValueError("a\0b"), "ValueError: a\N{REPLACEMENT CHARACTER}b"),
-        (ValueError("a\ud800"), "ValueError: a?"),
-        (ValueError(b"\xff\xfe"), "ValueError: b'\\xff\\xfe'"),
-        (Unshowable(), "<exception str() failed>"),
-        (SystemExit(3), "SystemExit: 3"),
-        (KeyboardInterrupt(), "KeyboardInterrupt"),
-        (asyncio.CancelledError(), "asyncio.exceptions.CancelledError"),
-        (ValueError("x" * 10**6), "x" * 1000),
-        (RecursionError("deep"), "RecursionError: deep"),
-    ],
-    ids=range(9),
-)
 @pytest.mark.parametrize("is_async", [True, False])
-def test_whatever_is_raised_is_a_failed_attempt(
-    place: Place, error: BaseException, text: str, is_async: bool
-) -> None:
-    async def coroutine(job: rota.Job) -> object:
-        return function(job)
-
-    function = _raise(error)
-    state, _, recorded = place.run(coroutine if is_async else function)
-    assert state == "scheduled"
-    assert recorded.endswith(text)
-    assert len(recorded) <= 16_000
+def test_whatever_is_raised_is_a_failed_attempt(place: Place, is_async: bool) -> None:
+    texts = {
+        ValueError("a\0b"): "ValueError: a\N{REPLACEMENT CHARACTER}b",
+        ValueError("a\ud800"): "ValueError: a?",
+        ValueError(b"\xff\xfe"): "ValueError: b'\\xff\\xfe'",
+        Unshowable(): "<exception str() failed>",
+        SystemExit(3): "SystemExit: 3",
+        KeyboardInterrupt(): "KeyboardInterrupt",
+        asyncio.CancelledError(): "asyncio.exceptions.CancelledError",
+        ValueError("x" * 10**6): "x" * 1000,
+        RecursionError("deep"): "RecursionError: deep",
+    }
+    found = place.run_all([_raise(error, is_async=is_async) for error in texts])
+    assert [state for state, _, _ in found] == ["scheduled"] * len(texts)
+    for (_, _, recorded), text in zip(found, texts.values(), strict=True):
+        assert recorded.endswith(text)
+        assert len(recorded) <= 16_000
 
 
 def test_a_traceback_begins_in_the_handler(place: Place) -> None:
@@ -168,18 +176,19 @@ def test_a_verdict_may_be_returned(place: Place) -> None:
     assert (state, error) == ("dead", "returned")
 
 
-@pytest.mark.parametrize("delay", [timedelta(-1), timedelta.max, 5])
-def test_a_verdict_that_makes_no_sense_leaves_nothing_running(
-    place: Place, delay: Any
-) -> None:
-    def handler(_job: rota.Job) -> None:
-        raise rota.Snooze(delay)
+def test_a_verdict_that_makes_no_sense_leaves_nothing_running(place: Place) -> None:
+    def snooze(delay: Any) -> Handler:
+        def handler(_job: rota.Job) -> None:
+            raise rota.Snooze(delay)
 
-    other = rota.enqueue(place.connection, "other")
-    state, _, error = place.run(handler)
-    assert state in {"scheduled", "dead"}
-    assert error
-    assert place.value(f"select state from rota.jobs where id = {other}") != "running"
+        return handler
+
+    delays = [timedelta(-1), timedelta.max, 5]
+    *odd, fine = place.run_all([*map(snooze, delays), _return("fine")])
+    assert fine == ("completed", "fine", None)
+    for state, _, error in odd:
+        assert state in {"scheduled", "dead"}
+        assert error
 
 
 def test_a_kind_without_a_handler_is_a_failed_attempt(place: Place) -> None:
@@ -191,20 +200,31 @@ def test_a_kind_without_a_handler_is_a_failed_attempt(place: Place) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "payload", [None, 0, "text", [], [1, [2]], {}, {"a": "ü\N{SNOWMAN}"}, True]
-)
-def test_any_json_is_a_payload(place: Place, payload: Any) -> None:
-    handler: Callable[[rota.Job], object] = lambda job: [job.payload]  # noqa: E731
-    assert place.run(handler, payload=payload) == ("completed", [payload], None)
+def test_any_json_is_a_payload(place: Place) -> None:
+    place.app.handler("echo")(lambda job: [job.payload])
+    payloads: list[Any] = [
+        None,
+        0,
+        "text",
+        [],
+        [1, [2]],
+        {},
+        {"a": "ü\N{SNOWMAN}"},
+        True,
+    ]
+    for payload in payloads:
+        rota.enqueue(place.connection, "echo", payload)
+    assert place.once() == len(payloads)
+    found = place.connection.execute("select result from rota.jobs order by id")
+    assert [result for (result,) in found] == [[payload] for payload in payloads]
 
 
 def test_a_payload_that_python_cannot_read_fails_its_own_job(place: Place) -> None:
     place.connection.execute(
-        "select rota.enqueue(kind => 'kind',"
+        "select rota.enqueue(kind => 'kind 0',"
         " payload => (repeat('[', 2500) || repeat(']', 2500))::jsonb)"
     )
-    assert place.run(lambda _job: "fine") == ("completed", "fine", None)
+    assert place.run(_return("fine")) == ("completed", "fine", None)
     assert place.value("select reason from rota.dead_letters") == "not_retryable"
     error = place.value("select error from rota.dead_letters")
     assert error.startswith("payload cannot be read: ")

@@ -109,7 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     enqueue.add_argument("--priority", type=int, default=0)
     enqueue.add_argument("--delay", type=_seconds, metavar="SECONDS")
     enqueue.add_argument(
-        "--run-at", type=_instant, metavar="ISO", help="with its offset from UTC"
+        "--run-at",
+        type=_instant,
+        metavar="ISO",
+        help="an instant with its offset from UTC",
     )
     enqueue.add_argument("--idempotency-key")
     enqueue.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from psycopg.rows import TupleRow
 
-    from rota.protocol import AsyncConnection, Connection
+    from rota import protocol
+
+    # Those of rota's own that are not lent to anybody.
+    Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
 
 # What libpq is told unless the DSN says otherwise: a network that has gone silent is
 # noticed well within a lease.
@@ -37,9 +40,7 @@ def conninfo(dsn: str) -> str:
     return make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(dsn)})
 
 
-async def connect(
-    dsn: str, prepare_after: int | None
-) -> psycopg.AsyncConnection[TupleRow]:
+async def connect(dsn: str, prepare_after: int | None) -> Connection:
     """Open a connection in autocommit mode; raises psycopg.OperationalError."""
     return await psycopg.AsyncConnection.connect(
         conninfo(dsn), autocommit=True, prepare_threshold=prepare_after
@@ -92,14 +93,14 @@ class Effects:
         )
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
+    def connection(self) -> Iterator[protocol.Connection]:
         """Lend a connection to a thread."""
         self._pool.open()
         with self._pool.connection() as connection:
             yield connection
 
     @asynccontextmanager
-    async def connection_async(self) -> AsyncIterator[AsyncConnection]:
+    async def connection_async(self) -> AsyncIterator[protocol.AsyncConnection]:
         """Lend a connection to a coroutine."""
         await self._pool_async.open()
         async with self._pool_async.connection() as connection:

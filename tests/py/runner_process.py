@@ -142,6 +142,15 @@ class Bench:
 
         wait_until(is_queued)
 
+    def terminate(self) -> int:
+        """Terminate every session of the runners; returns how many there were."""
+        return len(
+            self.connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where application_name = 'rota' and datname = current_database()"
+            ).fetchall()
+        )
+
     def close(self) -> None:
         for runner in self.runners:
             runner.kill()

@@ -29,16 +29,6 @@ def bench(dsn: str, tmp_path: Path, connect: Connect) -> Iterator[Bench]:
         yield made
 
 
-def terminate(bench: Bench) -> int:
-    """Terminate every session of the runners; returns how many there were."""
-    return len(
-        bench.connection.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where application_name = 'rota' and datname = current_database()"
-        ).fetchall()
-    )
-
-
 def sessions(bench: Bench) -> list[tuple[str, bool]]:
     return bench.connection.execute(
         "select state, xact_start is not null from pg_stat_activity"
@@ -73,7 +63,7 @@ def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
     for job in jobs:
         bench.begun(job)
     for _ in range(20):
-        wait_until(lambda: terminate(bench))
+        wait_until(bench.terminate)
     missed = bench.enqueue("echo")
     bench.go()
     for job in [*jobs, missed]:

@@ -7,13 +7,14 @@ import io
 import json
 import logging
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 import rota
-from rota import logs
+from rota import logs, protocol
 from rota.text import NotJson, json_text, storable, traceback_text
 
 if TYPE_CHECKING:
@@ -318,6 +319,31 @@ def test_run_once_promotes_what_is_due_and_leaves_the_rest(place: Place) -> None
     worker = rota.Worker(place.app, place.dsn, concurrency=10)
     assert [asyncio.run(worker.run_once()) for _ in range(3)] == [10, 2, 0]
     assert place.value("select count(*) from rota.worker_status where state = 'ended'")
+
+
+def test_an_idle_runner_asks_less_than_once_a_second(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_at: list[float] = []
+    call: Any = protocol.Call.on_async
+
+    async def counted(self: Any, connection: Any) -> Any:
+        asked_at.append(time.monotonic())
+        return await call(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "on_async", counted)
+
+    async def idle() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        while len(asked_at) < 8:  # noqa: ASYNC110 - it has no event to wait for
+            await asyncio.sleep(0.05)
+        worker.drain()
+        await work
+
+    asyncio.run(idle())
+    first = 4  # to register, to maintain, to ask, and once more when it listens
+    assert asked_at[7] - asked_at[first] >= 7 - first
 
 
 def test_a_handler_is_registered_once_per_kind() -> None:

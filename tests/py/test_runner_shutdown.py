@@ -8,7 +8,10 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from runner_process import Bench
 from waiting import wait_until
@@ -110,6 +113,36 @@ def test_what_is_claimed_while_the_signal_comes_is_handed_back_unrun(
     assert runner.exit_code() == 0
     found = bench.job(job)
     assert (found["state"], found["attempt"], found["execution"]) == ("queued", 0, 1)
+
+
+def test_results_are_delivered_while_it_drains_without_a_connection(
+    bench: Bench, empty_dsn: str
+) -> None:
+    runner = bench.ready("--lease", "60")
+    jobs = [bench.enqueue("hold"), bench.enqueue("hold_thread")]
+    for job in jobs:
+        bench.begun(job)
+    name = sql.Identifier(str(conninfo_to_dict(bench.dsn)["dbname"]))
+    allow = sql.SQL("alter database {} allow_connections {}")
+    with psycopg.connect(empty_dsn, autocommit=True) as admin:
+        admin.execute(allow.format(name, sql.SQL("false")))
+        wait_until(lambda: bench.terminate() == 0)
+        runner.wait_for("database away")
+        runner.signal(signal.SIGTERM)
+        runner.wait_for("SIGTERM")
+        bench.go()
+        admin.execute(allow.format(name, sql.SQL("true")))
+    assert runner.exit_code() == 0
+    for job in jobs:
+        assert bench.job(job)["state"] == "completed"
+        assert bench.outcomes(job) == ["completed"]
+
+
+def test_an_idle_runner_without_a_connection_ends_at_once(bench: Bench) -> None:
+    runner = bench.start(dsn=f"host={bench.folder} user=postgres dbname=postgres")
+    runner.wait_for("database away")
+    runner.signal(signal.SIGTERM)
+    assert runner.exit_code(10) == 0
 
 
 def test_jobs_of_a_killed_runner_come_back_once_and_uncharged(bench: Bench) -> None:

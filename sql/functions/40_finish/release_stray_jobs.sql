@@ -10,8 +10,8 @@ parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-/* A claim may be committed and its answer lost with the connection. The worker lives on,
-so no lease runs out, and the jobs would wait for as long as it lives. */
+/* A claim may be committed and its answer lost with the connection. The worker lives
+on, so no lease runs out, and the jobs would wait for as long as it lives. */
 declare
     v_ids bigint[];
     v_executions integer[];

@@ -16,13 +16,14 @@ READY_FOR_QUERY = b"Z\x00\x00\x00\x05"
 class CuttingProxy:
     """Listens in `folder` as PostgreSQL would, and passes on what it hears.
 
-    `cut(text)`: the next statement that holds the text is passed on and carried out,
-    but both connections are closed in place of its answer.
+    `cut(text)`: the connections are closed in place of the answer to the next statement
+    that holds the text, which is carried out, or never arrives.
     """
 
     def __init__(self, folder: Path, server: str) -> None:
         self._server = server
         self._text: bytes | None = None
+        self._is_carried_out = True
         self.cut_count = 0
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(folder / ".s.PGSQL.5432"))
@@ -35,7 +36,8 @@ class CuttingProxy:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def cut(self, text: str) -> None:
+    def cut(self, text: str, *, is_carried_out: bool = True) -> None:
+        self._is_carried_out = is_carried_out
         self._text = text.encode()
 
     def _accept(self) -> None:
@@ -61,6 +63,10 @@ class CuttingProxy:
                 if self._text and self._text in data:
                     self._text = None
                     is_cut.set()
+                    if not self._is_carried_out:
+                        self.cut_count += 1
+                        client.shutdown(socket.SHUT_RDWR)
+                        break
                 server.sendall(data)
             server.shutdown(socket.SHUT_WR)
 

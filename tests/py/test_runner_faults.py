@@ -73,17 +73,6 @@ def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
     wait_until(lambda: sorted(sessions(bench)) == [("idle", False)] * 2)
 
 
-def test_the_listener_is_replaced_and_looks_at_what_it_missed(bench: Bench) -> None:
-    bench.ready("--poll", "60", "--lease", "180")
-    wait_until(lambda: len(sessions(bench)) == 2)
-    listener = "application_name = 'rota' and query like 'listen%'"
-    find = f"select pid from pg_stat_activity where {listener}".encode()
-    for _ in range(3):
-        pids = wait_until(lambda: bench.connection.execute(find).fetchone() or ())
-        bench.connection.execute("select pg_terminate_backend(%s, 5000)", pids)
-        bench.reaches(bench.enqueue("echo"), "completed")
-
-
 @pytest.fixture
 def proxy(bench: Bench) -> Iterator[CuttingProxy]:
     server = conninfo_to_dict(bench.dsn)
@@ -114,15 +103,16 @@ def test_jobs_in_a_lost_answer_come_back(bench: Bench, proxy: CuttingProxy) -> N
     assert "was handed out in an answer that got lost" in runner.output
 
 
-def test_a_completion_in_a_lost_answer_stands(
-    bench: Bench, proxy: CuttingProxy
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_completion_whose_answer_is_lost_is_sent_again(
+    bench: Bench, proxy: CuttingProxy, is_carried_out: bool
 ) -> None:
     dsn = make_conninfo(bench.dsn, host=str(bench.folder), port=5432)
     runner = bench.start("--lease", "60", dsn=dsn)
     jobs = [bench.enqueue("hold") for _ in range(5)]
     for job in jobs:
         bench.begun(job)
-    proxy.cut(f"held by {runner.process.pid}")
+    proxy.cut(f"held by {runner.process.pid}", is_carried_out=is_carried_out)
     bench.go()
     for job in jobs:
         bench.reaches(job, "completed")

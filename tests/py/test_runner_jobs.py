@@ -16,6 +16,7 @@ import pytest
 import rota
 from rota import logs, protocol
 from rota.text import NotJson, json_text, storable, traceback_text
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -319,6 +320,35 @@ def test_run_once_promotes_what_is_due_and_leaves_the_rest(place: Place) -> None
     worker = rota.Worker(place.app, place.dsn, concurrency=10)
     assert [asyncio.run(worker.run_once()) for _ in range(3)] == [10, 2, 0]
     assert place.value("select count(*) from rota.worker_status where state = 'ended'")
+
+
+def test_the_listener_is_replaced_and_what_it_missed_is_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else wakes this runner for ten minutes."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    find = "select pid from pg_stat_activity where query = 'listen rota'"
+    kill = f"select pg_terminate_backend(pid, 5000) from ({find}) as listener"
+    place.app.handler("echo")(lambda job: job.payload)
+
+    def miss_one() -> None:
+        wait_until(lambda: place.connection.execute(find.encode()).fetchone())
+        with place.connection.transaction():
+            job = rota.enqueue(place.connection, "echo")
+            place.connection.execute(kill.encode())
+        state = f"select state from rota.jobs where id = {job}"
+        wait_until(lambda: place.value(state) == "completed")
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        for _ in range(3):
+            await asyncio.to_thread(miss_one)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
 
 
 def test_an_idle_runner_asks_less_than_once_a_second(

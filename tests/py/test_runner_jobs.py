@@ -6,9 +6,11 @@ import asyncio
 import io
 import json
 import logging
+import re
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -256,6 +258,46 @@ def test_effects_and_completion_commit_together(place: Place) -> None:
     assert place.value("select count(*) from effect") == 2
 
 
+def test_what_was_written_with_a_job_is_there_when_it_runs(
+    place: Place, connect: Connect
+) -> None:
+    """A transaction that is rolled back leaves neither."""
+    place.connection.execute("create table deed (id integer primary key)")
+    producer = connect(autocommit=False)
+    missed: list[object] = []
+
+    async def look(job: rota.Job) -> None:
+        async with job.transaction() as connection:
+            cursor = await connection.execute(
+                "select 1 from deed where id = %s", [job.payload]
+            )
+            if not await cursor.fetchone():
+                missed.append(job.payload)
+
+    def produce() -> None:
+        for number in range(400):
+            rota.enqueue(producer, "look", number)
+            producer.execute("insert into deed values (%s)", [number])
+            if number % 2:
+                producer.rollback()
+            else:
+                producer.commit()
+        completed = "select count(*) from rota.jobs where state = 'completed'"
+        wait_until(lambda: place.value(completed) == 200)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(produce)
+        worker.drain()
+        assert await work == 0
+
+    place.app.handler("look")(look)
+    asyncio.run(serve())
+    assert missed == []
+    assert place.value("select count(*) from rota.executions") == 200
+
+
 def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
     place.connection.execute("create table effect (job bigint)")
 
@@ -411,7 +453,37 @@ def test_what_was_enqueued_unseen_is_run_when_it_commits(
     assert not list(watcher.notifies(timeout=0))  # or this would prove nothing
 
 
-def test_an_idle_runner_asks_less_than_once_a_second(
+@pytest.mark.parametrize("error", [-3600, 3600])
+def test_the_runners_own_clock_may_be_wrong(
+    place: Place, monkeypatch: pytest.MonkeyPatch, error: float
+) -> None:
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + error)
+    place.app.handler("echo")(lambda job: job.payload)
+    job = rota.enqueue(place.connection, "echo", delay=timedelta(seconds=1))
+    state = f"select state from rota.jobs where id = {job}"
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(wait_until, lambda: place.value(state) == "completed")
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert place.value("select claimed_at >= run_at from rota.jobs")
+    assert place.value("select claimed_at < created_at + '30 s' from rota.jobs")
+
+
+def test_the_package_never_asks_what_time_it_is() -> None:
+    """But of the database, or for how long something takes."""
+    asks = re.compile(r"time\.time\b|\bnow\(|utcnow|today\(|localtime|gmtime")
+    package = Path(rota.__file__).parent
+    found = [p.name for p in package.glob("*.py") if asks.search(p.read_text())]
+    assert found == []
+
+
+def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked_at: list[float] = []
@@ -431,7 +503,18 @@ def test_an_idle_runner_asks_less_than_once_a_second(
         worker.drain()
         await work
 
+    # A session's statistics are complete when it has ended.
+    written = (
+        "select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables"
+        " where schemaname = 'rota' and relname <> 'worker'"
+    )
+    alone = (
+        "select count(*) = 1 from pg_stat_activity where datname = current_database()"
+    )
+    before = place.value(written)
     asyncio.run(idle())
+    wait_until(lambda: place.value(alone))
+    assert place.value(written) == before
     first = 6  # after two for each of: it begins, it says that it sleeps, it looks
     assert asked_at[9] - asked_at[first] >= 9 - first
 

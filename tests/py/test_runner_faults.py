@@ -263,20 +263,6 @@ def test_a_delay_may_be_longer_than_the_lease(bench: Bench) -> None:
     assert bench.outcomes(job) == ["completed"]
 
 
-def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(bench: Bench) -> None:
-    bench.ready("--poll", "60", "--lease", "180")
-    running = bench.enqueue("hold")
-    bench.begun(running)
-    bench.connection.execute("select rota.pause_queue('default')")
-    waiting = [bench.enqueue("echo"), bench.enqueue("echo")]
-    bench.go()
-    bench.reaches(running, "completed")
-    assert [bench.job(job)["state"] for job in waiting] == ["queued"] * 2
-    bench.connection.execute("select rota.resume_queue('default')")
-    for job in waiting:
-        bench.reaches(job, "completed")
-
-
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """Run a server of our own, to be found in the same place each time."""

@@ -8,6 +8,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -451,6 +452,46 @@ def test_what_was_enqueued_unseen_is_run_when_it_commits(
 
     asyncio.run(serve())
     assert not list(watcher.notifies(timeout=0))  # or this would prove nothing
+
+
+def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    @place.app.handler("hold")
+    def hold(_job: rota.Job) -> bool:
+        has_begun.set()
+        return may_end.wait(60)
+
+    place.app.handler("echo")(lambda job: job.payload)
+
+    def states() -> list[str]:
+        found = place.connection.execute("select state from rota.jobs order by id")
+        return [state for (state,) in found]
+
+    def pause_and_resume() -> None:
+        rota.enqueue(place.connection, "hold")
+        assert has_begun.wait(60)
+        place.connection.execute("select rota.pause_queue('default')")
+        for _ in range(2):
+            rota.enqueue(place.connection, "echo")
+        may_end.set()
+        wait_until(lambda: states()[0] == "completed")
+        assert states()[1:] == ["queued"] * 2
+        place.connection.execute("select rota.resume_queue('default')")
+        wait_until(lambda: states() == ["completed"] * 3)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(pause_and_resume)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
 
 
 @pytest.mark.parametrize("error", [-3600, 3600])

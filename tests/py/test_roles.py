@@ -33,6 +33,7 @@ WORKER = {
     *("register_worker", "claim_jobs", "heartbeat", "deregister_worker", "exchange"),
     *("complete_job", "fail_job", "release_job", "snooze_job"),
     *("complete_jobs", "fail_jobs", "release_jobs", "snooze_jobs", "version"),
+    *("mark_idle", "mark_busy", "enqueuers_in_flight"),
 }
 OPERATOR = {
     *("create_queue", "alter_queue", "pause_queue", "resume_queue", "alter_settings"),

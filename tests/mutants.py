@@ -93,7 +93,7 @@ MUTANTS = (
     Mutant(
         "a lost worker beats on",
         "functions/30_run/_beat.sql",
-        "and w.lost_at is null",
+        " and w.lost_at is null and w.ended_at is null",
         "",
         CLAIM,
     ),

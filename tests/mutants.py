@@ -107,7 +107,8 @@ MUTANTS = (
     Mutant(
         "a lost worker may go on",
         "functions/20_claim/_living_worker.sql",
-        "        or v_worker.lost_at is not null\n",
+        "        or v_worker.lost_at is not null\n"
+        "        or v_worker.ended_at is not null\n",
         "",
         LIFE,
     ),

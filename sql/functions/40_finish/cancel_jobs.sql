@@ -16,7 +16,7 @@ declare
     v_locked bigint[];
     v_running bigint[];
 begin
-    if ids is null or array_position(ids, null) is not null then
+    if ids is null or num_nulls(variadic ids) > 0 then
         perform rota._raise_invalid('ids', 'must not be or contain null');
     end if;
 

@@ -15,8 +15,8 @@ declare
     v_ids bigint[];
     v_executions integer[];
 begin
-    /* Stronger than the hold of a claim: one in flight on another session ends first,
-    so that its jobs are seen below, and none begins. */
+    /* Stronger than the hold of a claim: one in flight on another session ends
+    first, so that its jobs are seen below, and none begins. */
     perform
     from rota.worker as w
     where w.id = worker

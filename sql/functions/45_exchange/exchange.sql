@@ -29,7 +29,7 @@ begin
             completed_ids || array(select r.id from rota._returned_rows(returned) as r)
         );
     end if;
-    if completed_ids is not null then
+    if num_nonnulls(completed_ids, completed_executions) > 0 then
         return query
         select r.*
         from rota._settle_completed(

@@ -171,8 +171,8 @@ MUTANTS = (
     Mutant(
         "fail locks in the order given",
         "functions/40_finish/_judge_executions.sql",
-        "            order by u.token_id\n",
-        "",
+        "order by u.token_id, u.token",
+        "order by u.token_id desc, u.token",
         LOCKS,
     ),
     Mutant(
@@ -283,7 +283,7 @@ MUTANTS = (
     Mutant(
         "two take over a used key",
         "functions/10_enqueue/_reserve_key.sql",
-        "                and ik.job_id = v_held.job_id",
+        "                    and ik.job_id = v_held.job_id\n",
         "",
         ENQUEUE,
     ),

@@ -48,6 +48,7 @@ create table rota.queue (
     retention interval,
     is_notifying boolean not null default true,
     created_at timestamptz not null,
+    purged_before timestamptz not null default '-infinity',
     constraint queue_pkey primary key (id),
     constraint queue_name_unique unique (name),
     constraint queue_retry_policy_fkey
@@ -63,11 +64,14 @@ create table rota.queue (
 create index queue_unarchived_idx on rota.queue (id) where retention = '0';
 
 /* A job of this lane stands in the ready index under id, or under -id while it is in
-the front lane: handed back jobs run before the others of their priority. */
+the front lane: handed back jobs run before the others of their priority. No queued job
+has a position below its lane's floor (decision 3). */
 create table rota.lane (
     id integer not null generated always as identity,
     queue_id integer not null,
     priority smallint not null,
+    floor bigint not null default 0,
+    front_floor bigint not null default 0,
     constraint lane_pkey primary key (id),
     constraint lane_queue_priority_unique unique (queue_id, priority),
     constraint lane_queue_fkey foreign key (queue_id) references rota.queue (id)
@@ -103,12 +107,18 @@ create table rota.job (
     constraint job_state_known check (state in ('scheduled', 'queued', 'running')),
     constraint job_queued_has_position
     check (state <> 'queued' or position is not null),
-    constraint job_running_has_worker check ((state = 'running') = (worker_id is not null)),
-    constraint job_running_has_claim check ((state = 'running') = (claimed_at is not null)),
-    constraint job_running_may_be_timed
-    check (state = 'running' or (deadline_at is null and cancel_requested_at is null)),
+    constraint job_running_is_held check (
+        case state
+            when 'running' then worker_id is not null and claimed_at is not null
+            else num_nonnulls(
+                worker_id, claimed_at, deadline_at, cancel_requested_at
+            ) = 0
+        end
+    ),
     constraint job_attempt_in_range
-    check (attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt)
+    check (
+        attempt between 0 and max_attempts and lost_count >= 0 and execution >= attempt
+    )
 )
 with (
     fillfactor = 85,
@@ -119,7 +129,7 @@ with (
 );
 
 create index job_ready_idx on rota.job (lane_id, position) where state = 'queued';
-create index job_due_idx on rota.job (run_at) where state = 'scheduled';
+create index job_due_idx on rota.job (run_at, id) where state = 'scheduled';
 create index job_running_idx on rota.job (worker_id) where state = 'running';
 create index job_deadline_idx on rota.job (deadline_at) where deadline_at is not null;
 create index job_cancel_requested_idx on rota.job (worker_id)
@@ -225,7 +235,11 @@ create table rota.worker (
     constraint worker_pkey primary key (id),
     constraint worker_lease_positive check (lease > '0')
 )
-with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0.0,
+    autovacuum_vacuum_threshold = 200
+);
 
 /* Jobs of queues that keep no archive, counted: appended by whoever finishes them,
 folded together by maintain(). */

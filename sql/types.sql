@@ -53,6 +53,54 @@ create type rota.maintained as (
     next_due_at timestamptz
 );
 
+/* Between functions only. */
+create type rota._ready_lane as (
+    lane_id integer,
+    queue text,
+    priority smallint,
+    first_position bigint
+);
+
+/* What a session knows about positions: see _settle_positions. Instants are in
+microseconds since 1970, so that no setting of the session can change them. */
+create type rota._position_state as (
+    settled bigint,
+    settled_at bigint,
+    mark bigint,
+    marked_at bigint,
+    marked_by xid8,
+    horizon xid8,
+    held_mark bigint,
+    held_at bigint,
+    holders text [],
+    floored bigint
+);
+
+/* An execution that ends without finishing its job, and what becomes of the job. */
+create type rota._ended_execution as (
+    id bigint,
+    queue_id integer,
+    outcome text,
+    verdict text,
+    is_refunded boolean,
+    run_at timestamptz,
+    error text
+);
+
+create type rota._returned_execution as (
+    id bigint,
+    execution integer,
+    outcome text,
+    error text,
+    retryable boolean,
+    delay interval
+);
+
+create type rota.reaped as (
+    worker_count integer,
+    job_count integer
+);
+
 create type rota.cron_expression as (
     minutes bit(60),
     hours bit(24),

@@ -1,0 +1,61 @@
+# Everything a checkout can do. Needs make and Python 3.11 or newer; uv is used if there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SQL := $(shell find sql -name '*.sql' -o -name rota.control)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
+		$(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATABASE_URL=dsn)
+	@$(BIN)/python -m rota.demo
+
+.PHONY: test
+test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
+	$(BIN)/pytest $(ARGS)
+
+.PHONY: lint
+lint: $(VENV)/.dev ## Check the style of SQL and Python
+	$(BIN)/sqlfluff lint --disable-progress-bar sql
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.PHONY: check-sql
+check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_check
+	@$(BIN)/python tools/check_sql.py
+
+.PHONY: build
+build: build/rota.sql ## Write the install script for psql to build/rota.sql
+
+build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
+	@mkdir -p $(@D)
+	$(BIN)/python -m rota.schema > $@
+
+.PHONY: reference
+reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL
+	@$(BIN)/python tools/reference.py docs/reference.md
+
+.PHONY: clean
+clean: ## Remove everything that is generated
+	rm -rf $(VENV) build dist .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A virtual environment with one extra of pyproject.toml installed, the package itself
+# in place, so that edits are live.
+$(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: pyproject.toml
+	@echo "setting up $(VENV) for $*"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if command -v uv >/dev/null; then \
+		UV_PYTHON_DOWNLOADS=never uv pip install --quiet --python $(BIN)/python -e '.[$*]'; \
+	else \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'; \
+	fi
+	@touch $@

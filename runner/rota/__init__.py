@@ -1,0 +1,1 @@
+"""rota: a job queue that lives inside PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The demonstration: real files, real worker processes, a throw-away PostgreSQL."""

@@ -1,0 +1,20 @@
+/* Durations are null (not given) or between p_least and a hundred years, so that no
+sum with an instant can overflow. The comparison also refuses infinite intervals. */
+create or replace function rota._check_duration(
+    p_name text,
+    p_value interval,
+    p_least interval
+)
+returns void
+language plpgsql
+stable
+parallel safe
+as $$
+begin
+    if p_value < p_least then
+        perform rota._raise_invalid(p_name, 'must be at least ' || p_least::text);
+    elsif p_value > interval '36525 days' then
+        perform rota._raise_invalid(p_name, 'must be at most a hundred years');
+    end if;
+end;
+$$;

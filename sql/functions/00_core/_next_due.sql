@@ -1,0 +1,18 @@
+create or replace function rota._next_due()
+returns timestamptz
+language plpgsql
+volatile
+parallel unsafe
+as $$
+declare
+    v_floor constant timestamptz := rota._time_floor('due');
+begin
+    return (
+        select j.run_at
+        from rota.job as j
+        where j.state = 'scheduled' and j.run_at >= v_floor
+        order by j.run_at, j.id
+        limit 1
+    );
+end;
+$$;

@@ -1,0 +1,11 @@
+create or replace function rota._check_delays(p_delays interval[])
+returns void
+language plpgsql
+immutable
+parallel safe
+as $$
+begin
+    perform rota._check_duration('delays', g.delay, interval '0')
+    from unnest(p_delays) as g (delay);
+end;
+$$;

@@ -1,0 +1,75 @@
+/* Lock the jobs that these tokens still hold and decide what becomes of each:
+waiting, cancelled, or dead for the reason named. */
+create or replace function rota._judge_executions(
+    p_ids bigint[],
+    p_executions integer[],
+    p_outcomes text[],
+    p_errors text[],
+    p_retryable boolean[],
+    p_delays interval[],
+    p_now timestamptz
+)
+returns setof rota._ended_execution
+language plpgsql
+volatile
+parallel unsafe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return query
+    with held as materialized (
+        select
+            j.*,
+            g.*,
+            q.id as queue_id,
+            q.max_lost,
+            coalesce(j.retry_policy_id, q.retry_policy_id) as policy_id,
+            g.outcome in ('failed', 'timed_out') as is_charged
+        from (
+            select u.*
+            from unnest(
+                p_ids, p_executions, p_outcomes, p_errors, p_retryable, p_delays
+            )
+                as u (token_id, token, outcome, error, is_retryable, delay)
+            order by u.token_id
+        ) as g
+        inner join rota.job as j on j.id = g.token_id
+        inner join rota.lane as l on l.id = abs(j.lane_id)
+        inner join rota.queue as q on q.id = l.queue_id
+        where j.execution = g.token and j.claimed_at is not null
+        for update of j
+    )
+
+    select
+        h.id,
+        h.queue_id,
+        case
+            when h.is_charged and h.cancel_requested_at is not null then 'cancelled'
+            else h.outcome
+        end,
+        case
+            when h.cancel_requested_at is not null then 'cancelled'
+            when h.is_charged and not coalesce(h.is_retryable, true)
+                then 'not_retryable'
+            when h.is_charged and h.attempt >= h.max_attempts then 'attempts_exhausted'
+            when h.outcome = 'lost' and h.lost_count + 1 >= h.max_lost
+                then 'worker_lost'
+            else 'waiting'
+        end,
+        not h.is_charged,
+        case
+            when h.is_charged
+                then p_now
+                    + coalesce(h.delay, rota._retry_delay(h.policy_id, h.attempt))
+            when h.outcome = 'snoozed' then p_now + h.delay
+            else h.run_at
+        end,
+        left(h.error, 20000)
+    from held as h;
+end;
+$$;

@@ -1,0 +1,20 @@
+create or replace function rota._note_attempts(
+    p_ended rota._ended_execution[],
+    p_now timestamptz
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+as $$
+begin
+    insert into rota.attempt (
+        job_id, worker_id, started_at, finished_at, execution, attempt, outcome, error
+    )
+    select
+        j.id, j.worker_id, j.claimed_at, p_now, j.execution, j.attempt, e.outcome,
+        e.error
+    from unnest(p_ended) as e
+    inner join rota.job as j on j.id = e.id;
+end;
+$$;

@@ -1,0 +1,23 @@
+create or replace function rota.release_job(
+    id bigint,
+    execution integer
+)
+returns rota.settled_job
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_settled rota.settled_job;
+begin
+    select s.*
+    into v_settled
+    from rota.release_jobs(array[id], array[execution]) as s;
+    if not found then
+        perform rota._raise_refused(id, execution);
+    end if;
+    return v_settled;
+end;
+$$;

@@ -1,0 +1,58 @@
+create or replace function rota.exchange(
+    worker bigint,
+    queues text[] default '{default}',
+    max_jobs integer default 0,
+    completed_ids bigint[] default null,
+    completed_executions integer[] default null,
+    completed_results jsonb[] default null,
+    returned jsonb default null
+)
+returns setof rota.exchanged
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_worker constant rota.worker := rota._living_worker(worker);
+begin
+    perform rota._beat(v_worker, v_worker.lease / 6);
+
+    if completed_ids is not null then
+        return query
+        select r.*
+        from rota._settle_completed(
+            completed_ids, completed_executions, completed_results
+        ) as r;
+    end if;
+    if returned is not null then
+        return query
+        select r.*
+        from rota._settle_returned(returned) as r;
+    end if;
+
+    return query
+    select
+        'cancel',
+        r.id,
+        r.execution,
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, null::timestamptz, null::timestamptz
+    from rota._cancel_requests(worker) as r;
+
+    return query
+    select
+        'claimed',
+        c.*
+    from rota.claim_jobs(worker, queues, max_jobs) as c;
+
+    return query
+    select
+        'next',
+        null::bigint, null::integer,
+        null::integer, null::integer, null::text, null::smallint, null::text,
+        null::jsonb, null::interval, rota._next_due(), null::timestamptz;
+end;
+$$;

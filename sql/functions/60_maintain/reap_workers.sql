@@ -1,0 +1,62 @@
+create or replace function rota.reap_workers(max_jobs integer default 1000)
+returns rota.reaped
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_now constant timestamptz := rota._now();
+    v_ids bigint[];
+    v_executions integer[];
+    v_reaped rota.reaped;
+begin
+    perform rota._check_positive('max_jobs', max_jobs);
+
+    /* A worker that is claiming at this moment holds its row, and is skipped. */
+    update rota.worker as w
+    set lost_at = v_now
+    where w.id = any (array(
+        select e.id
+        from rota.worker as e
+        where e.lease_expires_at <= v_now and e.lost_at is null and e.ended_at is null
+        for update skip locked
+    ));
+    get diagnostics v_reaped.worker_count = row_count;
+
+    select
+        coalesce(array_agg(l.id), '{}'),
+        coalesce(array_agg(l.execution), '{}')
+    into v_ids, v_executions
+    from (
+        select
+            j.id,
+            j.execution
+        from rota.worker as w
+        inner join rota.job as j on j.worker_id = w.id
+        where w.lost_at is not null and w.ended_at is null and j.state = 'running'
+        order by j.id
+        limit least(max_jobs, 10000)
+        for update of j skip locked
+    ) as l;
+    v_reaped.job_count := cardinality(v_ids);
+    if v_reaped.job_count > 0 then
+        perform rota._end_executions(
+            v_ids, v_executions, array_fill('lost'::text, array[v_reaped.job_count]),
+            array_fill('worker lost'::text, array[v_reaped.job_count])
+        );
+    end if;
+
+    update rota.worker as w
+    set ended_at = v_now
+    where w.lost_at is not null
+        and w.ended_at is null
+        and not exists (
+            select
+            from rota.job as j
+            where j.worker_id = w.id and j.state = 'running'
+        );
+    return v_reaped;
+end;
+$$;

@@ -1,0 +1,36 @@
+/* Of these dead jobs, those that have no idempotency key or get it back. A job whose
+key serves another job by now stays dead. */
+create or replace function rota._retake_keys(p_ids bigint[])
+returns bigint[]
+language plpgsql
+volatile
+parallel unsafe
+as $$
+declare
+    v_dead record;
+    v_free bigint[] := '{}'::bigint[];
+begin
+    /* A loop in the order of the keys: each may wait for an enqueuer. */
+    for v_dead in
+        select
+            d.id,
+            l.queue_id,
+            d.idempotency_key
+        from rota.dead_letter as d
+        inner join rota.lane as l on l.id = d.lane_id
+        where d.id = any (p_ids)
+        order by d.idempotency_key, d.id
+    loop
+        if v_dead.idempotency_key is not null then
+            insert into rota.idempotency_key as ik (queue_id, key, job_id)
+            values (v_dead.queue_id, v_dead.idempotency_key, v_dead.id)
+            on conflict (queue_id, key) do update
+            set job_id = excluded.job_id, expires_at = null
+            where ik.expires_at <= rota._now() or ik.job_id = excluded.job_id;
+            continue when not found;
+        end if;
+        v_free := v_free || v_dead.id;
+    end loop;
+    return v_free;
+end;
+$$;

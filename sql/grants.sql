@@ -1,0 +1,95 @@
+-- noqa: disable=LT02
+/* Roles belong to the whole server: another database may have made them already. */
+do $$
+declare
+    v_role text;
+begin
+    foreach v_role in array array[
+        'rota_producer', 'rota_worker', 'rota_operator', 'rota_observer'
+    ]
+    loop
+        if to_regrole(v_role) is null then
+            execute format('create role %I nologin', v_role);
+        end if;
+    end loop;
+exception
+    when duplicate_object or unique_violation then
+        raise exception using
+            errcode = 'object_in_use',
+            message = 'another install is creating the same roles',
+            hint = 'Run the install again.';
+end;
+$$;
+
+revoke all on schema rota from public;
+revoke all on all tables in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
+revoke all on all sequences in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
+revoke all on all functions in schema rota
+from public, rota_producer, rota_worker, rota_operator, rota_observer;
+
+grant usage on schema rota to rota_producer, rota_worker, rota_operator, rota_observer;
+grant execute on function rota.version()
+to rota_producer, rota_worker, rota_operator, rota_observer;
+
+grant execute on function
+    rota.enqueue,
+    rota.enqueue_jobs
+to rota_producer, rota_operator;
+
+grant execute on function
+    rota.register_worker,
+    rota.claim_jobs,
+    rota.heartbeat,
+    rota.complete_job,
+    rota.complete_jobs,
+    rota.fail_job,
+    rota.fail_jobs,
+    rota.release_job,
+    rota.release_jobs,
+    rota.snooze_job,
+    rota.snooze_jobs,
+    rota.deregister_worker,
+    rota.exchange,
+    rota.mark_idle,
+    rota.mark_busy,
+    rota.enqueuers_in_flight
+to rota_worker;
+
+grant execute on function
+    rota.maintain,
+    rota.promote_jobs,
+    rota.reap_workers,
+    rota.time_out_jobs,
+    rota.ensure_partitions,
+    rota.purge_archive,
+    rota.purge_keys,
+    rota.purge_workers,
+    rota.fold_tally
+to rota_worker, rota_operator;
+
+grant execute on function
+    rota.create_queue,
+    rota.alter_queue,
+    rota.pause_queue,
+    rota.resume_queue,
+    rota.create_retry_policy,
+    rota.alter_retry_policy,
+    rota.alter_settings,
+    rota.cancel_job,
+    rota.cancel_jobs,
+    rota.replay_dead,
+    rota.purge_dead
+to rota_operator;
+
+grant select on
+    rota.jobs,
+    rota.executions,
+    rota.queue_stats,
+    rota.worker_status,
+    rota.dead_letters,
+    rota.queue_settings,
+    rota.retry_policies,
+    rota.settings
+to rota_operator, rota_observer;

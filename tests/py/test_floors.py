@@ -1,0 +1,531 @@
+"""A floor hides no job: every committed job is claimed, whoever was slow to commit.
+
+The tests race hand-made interleavings against a claimer whose floor really moves (each
+asserts that it did), then everything at once at random.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Connect
+
+    Session = psycopg.Connection[Any]
+
+LANE = 1  # of queue default, priority 0: the first lane of an install
+
+
+class Claimer:
+    """A worker that claims and completes, one transaction after the other."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.worker = self._one("select rota.register_worker('floors', '1 hour')")
+
+    def _one(self, query: str, *values: object) -> Any:
+        row = self.session.execute(query, values).fetchone()
+        assert row is not None
+        return row[0]
+
+    def claim(self, most: int = 10) -> list[int]:
+        claimed = self.session.execute(
+            "select id, execution from rota.claim_jobs(%s, max_jobs => %s)",
+            (self.worker, most),
+        ).fetchall()
+        if claimed:
+            self.session.execute(
+                "select rota.complete_jobs(%s, %s)",
+                ([row[0] for row in claimed], [row[1] for row in claimed]),
+            )
+        return [row[0] for row in claimed]
+
+    def drain(self) -> list[int]:
+        jobs: list[int] = []
+        while claimed := self.claim():
+            jobs += claimed
+        return jobs
+
+    def floor(self, lane: int = LANE) -> int:
+        """Where this session starts in a lane; 0 while it knows no floor."""
+        index = 2 * abs(lane) + (lane < 0)
+        return self._one("select coalesce((rota._floors())[%s], 0)", index)
+
+    def due_floor(self) -> float:
+        """Seconds since 1970 before which nothing falls due; 0 while unknown."""
+        return float(
+            self._one(
+                "select greatest(extract(epoch from rota._time_floor('due')), 0)"
+            )
+        )
+
+    def run(self, producer: Session, jobs: int = 400) -> None:
+        """Let a few hundred jobs through, so that marks ripen and the floor moves."""
+        for _ in range(jobs // 10):
+            enqueue(producer, 10)
+            assert self.drain()
+
+
+def enqueue(session: Session, jobs: int = 1) -> list[int]:
+    return [
+        row[0]
+        for row in session.execute(
+            "select id from rota.enqueue_jobs('{a}', array_fill('{}'::jsonb, %s))",
+            ([jobs],),
+        )
+    ]
+
+
+@pytest.fixture
+def producer(connect: Connect) -> Session:
+    return connect()
+
+
+@pytest.fixture
+def claimer(connect: Connect) -> Claimer:
+    return Claimer(connect())
+
+
+def test_the_floor_follows_the_claims(claimer: Claimer, producer: Session) -> None:
+    claimer.run(producer)
+    assert claimer.floor() > 200
+
+
+def test_a_deep_backlog_is_claimed_in_order(
+    claimer: Claimer, producer: Session
+) -> None:
+    """What is settled reaches far beyond what is claimed."""
+    jobs = enqueue(producer, 1000)
+    assert claimer.drain() == jobs
+    assert claimer.floor() > 0
+
+
+def test_an_id_beyond_the_marking_snapshot_is_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """An enqueuer with a higher id than the claimer that makes the mark: it is running,
+    yet lies beyond the end of every snapshot of that moment. Three times, so that one
+    of the claims makes a mark."""
+    claimer.run(producer)
+    late_jobs: list[tuple[int, Session]] = []
+    for _ in range(3):
+        enqueue(producer, 200)
+        claimer.session.execute("begin")
+        claimer.session.execute("select pg_current_xact_id()")
+        late = connect(autocommit=False)
+        late_jobs.append((enqueue(late)[0], late))
+        claimer.claim(300)
+        claimer.session.execute("commit")
+        enqueue(producer)
+        claimer.drain()
+    for job, late in late_jobs:
+        late.commit()
+        assert claimer.drain() == [job]
+
+
+def test_a_late_commit_is_claimed(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    late = connect(autocommit=False)
+    claimer.run(producer)
+    (job,) = enqueue(late)
+    claimer.run(producer)
+    assert claimer.floor() > 200
+    late.commit()
+    assert claimer.drain() == [job]
+
+
+def test_many_late_commits_at_every_phase_are_claimed(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    waiting: list[tuple[int, Session]] = []
+    for _ in range(12):
+        late = connect(autocommit=False)
+        (job,) = enqueue(late)
+        waiting.append((job, late))
+        claimer.run(producer, 30)
+    for _job, late in waiting[::2]:
+        late.commit()
+    claimer.run(producer, 100)
+    for _job, late in waiting[1::2]:
+        late.commit()
+    claimer.run(producer, 200)
+    assert claimer.floor() > 0
+    assert left(producer) == 0
+
+
+def left(session: Session) -> int:
+    row = session.execute("select count(*) from rota.job").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize("undo", ["rollback", "rollback to savepoint s"])
+def test_an_enqueue_undone_holds_nothing_up(
+    claimer: Claimer, producer: Session, connect: Connect, undo: str
+) -> None:
+    late = connect(autocommit=False)
+    late.execute("savepoint s")
+    enqueue(late)
+    claimer.run(producer)
+    late.execute(undo)
+    before = claimer.floor()
+    jobs = enqueue(late)
+    late.commit()
+    assert claimer.drain() == jobs
+    claimer.run(producer)
+    assert claimer.floor() > before
+
+
+def test_a_claim_undone_gives_its_jobs_back(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    other = connect(autocommit=False)
+    undone = Claimer(other)
+    other.commit()
+    claimer.run(producer)
+    jobs = enqueue(producer, 5)
+    assert undone.claim(5) == jobs
+    other.execute("select 1")
+    claimer.run(producer)
+    other.rollback()
+    assert claimer.drain() == jobs
+
+
+def test_a_session_that_claims_inside_one_long_transaction_misses_nothing(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """Its marks are never ripe by its own id, which is older than they are."""
+    late = connect(autocommit=False)
+    claimer.run(producer)
+    claimer.session.execute("begin")
+    claimer.run(producer, 50)
+    (job,) = enqueue(late)
+    claimer.run(producer, 300)
+    late.commit()
+    assert claimer.drain() == [job]
+    claimer.session.execute("commit")
+    assert left(producer) == 0
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_strict_enqueuers_and_claimers_miss_nothing(
+    claimer: Claimer, producer: Session, connect: Connect, isolation: str
+) -> None:
+    late = connect(autocommit=False)
+    late.execute(f"set transaction isolation level {isolation}")
+    (job,) = enqueue(late)
+    claimer.run(producer)
+    late.commit()
+
+    claimer.session.execute(f"begin isolation level {isolation}")
+    assert claimer.drain() == [job]
+    claimer.session.execute("commit")
+    jobs = enqueue(producer, 3)
+    claimer.session.execute(f"begin isolation level {isolation}")
+    claimer.session.execute("select from rota.job")
+    more = enqueue(producer, 3)
+    assert claimer.claim() == jobs
+    claimer.session.execute("commit")
+    assert claimer.drain() == more
+
+
+@pytest.mark.parametrize("noted_first", [False, True])
+def test_a_prepared_enqueue_is_claimed(
+    claimer: Claimer, producer: Session, connect: Connect, noted_first: bool
+) -> None:
+    setting = producer.execute("show max_prepared_transactions").fetchone()
+    if setting == ("0",):
+        pytest.skip("the server takes no prepared transactions")
+    late = connect(autocommit=False)
+    (job,) = enqueue(late)
+    if noted_first:
+        let_time_pass(claimer, producer, seconds=0.5)
+    late.execute("prepare transaction 'late'")
+    claimer.run(producer)
+    let_time_pass(claimer, producer, seconds=1.0)
+    claimer.session.execute("commit prepared 'late'")
+    assert claimer.drain() == [job]
+
+
+def let_time_pass(claimer: Claimer, producer: Session, seconds: float) -> None:
+    """Work until this much time has passed on the server's clock."""
+
+    def clock() -> float:
+        row = producer.execute("select extract(epoch from clock_timestamp())").fetchone()
+        assert row is not None
+        return float(row[0])
+
+    end = clock() + seconds
+    while clock() < end:
+        claimer.run(producer, 20)
+
+
+def test_a_long_writer_that_enqueues_nothing_does_not_hold_the_floor(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    writer = connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    claimer.run(producer)
+    stuck = claimer.floor()
+
+    def moved() -> bool:
+        claimer.run(producer, 50)
+        return claimer.floor() > stuck + 300
+
+    assert wait_until(moved)
+
+
+def test_a_long_writer_that_enqueued_is_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    writer = connect(autocommit=False)
+    (early,) = enqueue(writer)
+    let_time_pass(claimer, producer, seconds=1.0)
+    (late,) = enqueue(writer)
+    let_time_pass(claimer, producer, seconds=1.0)
+    writer.commit()
+    assert claimer.drain() == [early, late]
+
+
+def fail_at_once(session: Session, worker: int) -> None:
+    session.execute(
+        "select rota.fail_jobs(array[id], array[execution], '{x}', delays => '{0}')"
+        " from rota.claim_jobs(%s)",
+        (worker,),
+    )
+
+
+def release(session: Session, worker: int) -> None:
+    session.execute(
+        "select rota.release_job(id, execution) from rota.claim_jobs(%s)", (worker,)
+    )
+
+
+def lose(session: Session, worker: int) -> None:
+    session.execute(
+        "with gone as (select rota.register_worker('gone', '100 milliseconds') as id)"
+        " select rota.claim_jobs(id) from gone"
+    )
+    wait_until(
+        lambda: session.execute("select (rota.reap_workers()).job_count > 0").fetchone()
+        == (True,)
+    )
+
+
+def snooze(session: Session, worker: int) -> None:
+    session.execute(
+        "select rota.snooze_job(id, execution, '10 milliseconds')"
+        " from rota.claim_jobs(%s)",
+        (worker,),
+    )
+    wait_until(
+        lambda: session.execute("select rota.promote_jobs() > 0").fetchone() == (True,)
+    )
+
+
+def bury_and_replay(session: Session, worker: int) -> None:
+    session.execute(
+        "select rota.fail_job(id, execution, 'x', retryable => false)"
+        " from rota.claim_jobs(%s)",
+        (worker,),
+    )
+    session.execute("select rota.replay_dead(kind => 'a')")
+
+
+@pytest.mark.parametrize("way", [fail_at_once, release, lose, snooze, bury_and_replay])
+def test_a_job_that_comes_back_is_found_above_the_floor(
+    claimer: Claimer,
+    producer: Session,
+    connect: Connect,
+    way: Callable[[Session, int], None],
+) -> None:
+    other = connect()
+    worker = Claimer(other).worker
+    for _ in range(4):
+        claimer.run(producer, 200)
+        (job,) = enqueue(producer)
+        way(other, worker)
+        claimed: list[int] = []
+        wait_until(lambda seen=claimed: seen.extend(claimer.claim()) or seen)
+        assert claimed == [job]
+    assert claimer.floor() > 0
+
+
+def test_a_session_reset_forgets_its_floors_and_misses_nothing(
+    claimer: Claimer, producer: Session
+) -> None:
+    claimer.run(producer)
+    assert claimer.floor() > 0
+    claimer.session.execute("discard all")
+    assert claimer.floor() == 0
+    jobs = enqueue(producer, 5)
+    assert claimer.drain() == jobs
+
+
+def test_a_rolled_back_claim_takes_back_what_it_learned(
+    claimer: Claimer, producer: Session
+) -> None:
+    claimer.run(producer)
+    before = claimer.session.execute("select rota._known_positions()::text").fetchone()
+    enqueue(producer, 100)
+    claimer.session.execute("begin")
+    claimer.claim()
+    claimer.session.execute("rollback")
+    after = claimer.session.execute("select rota._known_positions()::text").fetchone()
+    assert before == after
+
+
+def test_maintenance_stores_floors_for_new_sessions(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    claimer.run(producer, 1500)
+    claimer.session.execute("select rota.maintain()")
+    stored = producer.execute("select floor from rota.lane where id = 1").fetchone()
+    assert stored is not None
+    assert 1000 < stored[0] <= claimer.floor()
+    jobs = enqueue(producer, 3)
+    assert Claimer(connect()).drain() == jobs
+
+
+def test_every_lane_has_its_own_floor(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """A queue nobody serves for a while keeps its jobs findable."""
+    producer.execute("select rota.create_queue('slow')")
+    (job,) = producer.execute("select rota.enqueue('a', queue => 'slow')").fetchone() or ()
+    claimer.run(producer)
+    claimed = claimer.session.execute(
+        "select id from rota.claim_jobs(%s, '{default,slow}', 5)", (claimer.worker,)
+    ).fetchall()
+    assert claimed == [(job,)]
+
+
+def test_a_due_job_committed_late_is_promoted(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """Its instant passes while its transaction is open and others are promoted."""
+
+    def due_floor() -> float:
+        claimer.run(producer, 20)
+        producer.execute("select rota.enqueue('a', delay => '1 millisecond')")
+        claimer.session.execute("select rota.maintain()")
+        return claimer.due_floor()
+
+    wait_until(lambda: due_floor() > 0)
+    late = connect(autocommit=False)
+    row = late.execute("select rota.enqueue('a', delay => '50 milliseconds')").fetchone()
+    assert row is not None
+    let_time_pass(claimer, producer, seconds=0.5)
+    for _ in range(5):
+        due_floor()
+    claimer.drain()
+    late.commit()
+    wait_until(
+        lambda: (
+            claimer.session.execute("select rota.maintain()")
+            and row[0] in claimer.drain()
+        )
+    )
+    before = claimer.due_floor()
+    wait_until(lambda: due_floor() > before)
+
+
+def test_at_random_every_committed_job_is_claimed(connect: Connect, dsn: str) -> None:
+    """100,000 jobs through enqueuers that roll back, dawdle and nest, and claimers that
+    undo, release, fail and snooze; at the end nothing is left and nothing missing."""
+    target, stop = 100_000, threading.Event()
+    committed: list[int] = []
+    claimed: list[int] = []
+    trouble: list[BaseException] = []
+    lock = threading.Lock()
+
+    def guarded(work: Callable[[random.Random], None], seed: int) -> None:
+        try:
+            work(random.Random(seed))
+        except BaseException as error:
+            trouble.append(error)
+            stop.set()
+
+    def produce(dice: random.Random) -> None:
+        with psycopg.connect(dsn) as session:
+            while len(committed) < target and not stop.is_set():
+                jobs: list[int] = []
+                for _ in range(dice.choice([1, 1, 1, 3])):
+                    session.execute("savepoint s")
+                    fresh = enqueue(session, dice.choice([1, 5, 50, 400]))
+                    if dice.random() < 0.1:
+                        session.execute("rollback to savepoint s")
+                    else:
+                        jobs += fresh
+                if dice.random() < 0.05:
+                    stop.wait(dice.random() * 0.3)
+                if dice.random() < 0.1:
+                    session.rollback()
+                    continue
+                session.commit()
+                with lock:
+                    committed.extend(jobs)
+
+    def consume(dice: random.Random) -> None:
+        with psycopg.connect(dsn) as session:
+            worker = Claimer(session).worker
+            session.commit()
+            while not stop.is_set():
+                rows = session.execute(
+                    "select id, execution from rota.claim_jobs(%s, max_jobs => %s)",
+                    (worker, dice.choice([1, 10, 100, 500])),
+                ).fetchall()
+                ids, executions = [r[0] for r in rows], [r[1] for r in rows]
+                fate = dice.random()
+                if fate < 0.05:
+                    session.rollback()
+                elif fate < 0.1:
+                    session.execute("select rota.release_jobs(%s, %s)", (ids, executions))
+                elif fate < 0.15:
+                    session.execute(
+                        "select rota.snooze_jobs(%s, %s, array_fill('5 ms'::interval, %s))",
+                        (ids, executions, [len(ids)]),
+                    )
+                else:
+                    done = session.execute(
+                        "select rota.complete_jobs(%s, %s)", (ids, executions)
+                    ).fetchall()
+                    session.commit()
+                    with lock:
+                        claimed.extend(row[0] for row in done)
+                session.commit()
+                if dice.random() < 0.05 or not rows:
+                    session.execute("select rota.maintain()")
+                    session.commit()
+                if dice.random() < 0.002:
+                    session.autocommit = True
+                    session.execute("discard all")
+                    session.autocommit = False
+
+    threads = [
+        threading.Thread(target=guarded, args=(work, seed), daemon=True)
+        for seed, work in enumerate([produce] * 3 + [consume] * 3)
+    ]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: stop.is_set() or len(committed) >= target, deadline=120)
+    wait_until(
+        lambda: stop.is_set() or not any(t.is_alive() for t in threads[:3]), deadline=30
+    )
+    try:
+        wait_until(lambda: stop.is_set() or len(claimed) >= len(committed), deadline=60)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    assert not trouble
+    assert sorted(claimed) == sorted(committed)

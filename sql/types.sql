@@ -134,7 +134,7 @@ comment on column rota.cron_expression.every is
 'Period of an @every expression, elapsed time; null for the five fields.';
 
 create type rota.explained_fire as (
-    fires_at timestamptz,
+    due_at timestamptz,
     local_time text,
     utc_time text,
     is_skipped boolean,
@@ -143,13 +143,14 @@ create type rota.explained_fire as (
 
 comment on type rota.explained_fire is
 'One line of explain_schedule: a fire, or a time the expression names that does not fire.';
-comment on column rota.explained_fire.fires_at is
-'Instant of the fire; null when it is skipped.';
+comment on column rota.explained_fire.due_at is
+'Instant of the fire; of a skipped one the instant it would have had: the second pass of a
+repeated hour, or the end of a gap.';
 comment on column rota.explained_fire.local_time is
 'Weekday, wall-clock time and UTC offset in the time zone of the schedule; without an
 offset when the clocks never show this time.';
 comment on column rota.explained_fire.utc_time is
-'The same instant in UTC; null when there is none.';
+'due_at in UTC.';
 comment on column rota.explained_fire.is_skipped is
 'True when nothing runs for this line.';
 comment on column rota.explained_fire.note is

@@ -48,6 +48,7 @@ grant execute on function
     rota.fail_jobs,
     rota.release_job,
     rota.release_jobs,
+    rota.release_stray_jobs,
     rota.snooze_job,
     rota.snooze_jobs,
     rota.deregister_worker,

@@ -7,6 +7,7 @@ one transaction.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -62,7 +63,12 @@ class VersionMismatch(SchemaError):
 
 
 def source() -> Path:
-    """Return the folder `sql/`: beside this file in a wheel, or in the checkout."""
+    """Return the folder `sql/`: beside this file in a wheel, or in the checkout.
+
+    ROTA_SQL_DIR names another one, for the tests that break a copy of it on purpose.
+    """
+    if chosen := os.environ.get("ROTA_SQL_DIR"):
+        return Path(chosen)
     here = Path(__file__).resolve().parent
     for folder in (here / "sql", here.parents[1] / "sql"):
         if (folder / "rota.control").is_file():

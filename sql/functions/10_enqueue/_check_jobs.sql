@@ -19,7 +19,7 @@ declare
 begin
     if p_kinds is null or p_payloads is null then
         perform rota._raise_invalid('jobs', 'need arrays of kinds and payloads');
-    elsif cardinality(p_kinds) not in (1, v_count)
+    elsif cardinality(p_kinds) <> v_count and (cardinality(p_kinds) <> 1 or v_count = 0)
         or cardinality(p_priorities) <> v_count
         or cardinality(p_run_ats) <> v_count
         or cardinality(p_delays) <> v_count

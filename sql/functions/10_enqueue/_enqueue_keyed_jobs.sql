@@ -24,6 +24,14 @@ declare
     v_number bigint;
     v_stored rota.enqueued_job[];
 begin
+    if p_on_duplicate = 'replace' then
+        perform rota._lock_jobs(array(
+            select ik.job_id
+            from rota.idempotency_key as ik
+            where ik.queue_id = p_queue.id and ik.key = any (p_keys)
+        ));
+    end if;
+
     for v_job in
         select g.*
         from rota._given_jobs(

@@ -31,6 +31,7 @@ begin
         where ik.queue_id = p_queue_id
             and ik.key = p_job.idempotency_key
             and ik.job_id = p_job.id
+            and (ik.expires_at is null or ik.expires_at > rota._now())
     ) then
         raise exception using
             errcode = 'RT005',

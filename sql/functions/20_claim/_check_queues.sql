@@ -9,7 +9,7 @@ declare
 begin
     if p_queues is null or cardinality(p_queues) = 0 then
         perform rota._raise_invalid('queues', 'must name at least one queue');
-    elsif array_position(p_queues, null) is not null then
+    elsif num_nulls(variadic p_queues) > 0 then
         perform rota._raise_invalid('queues', 'must not contain null');
     end if;
 

@@ -4,8 +4,8 @@ at the higher of the two floors, the lane's and this session's. */
 create or replace function rota._ready_lanes(p_queues text[], p_floors bigint[])
 returns rota._ready_lane[]
 language plpgsql
-stable
-parallel safe
+volatile
+parallel unsafe
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off

@@ -8,6 +8,11 @@ returns void
 language plpgsql
 volatile
 parallel unsafe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
     v_unarchived constant integer[] := rota._unarchived_lanes();

@@ -6,6 +6,11 @@ returns void
 language plpgsql
 volatile
 parallel unsafe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
     v_ids constant bigint[] := array(select e.id from unnest(p_ended) as e);

@@ -1,7 +1,7 @@
 create or replace function rota._check_delays(p_delays interval[])
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 begin

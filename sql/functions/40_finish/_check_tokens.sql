@@ -9,8 +9,8 @@ begin
         perform rota._raise_invalid('ids and executions', 'must not be null');
     elsif cardinality(p_ids) <> cardinality(p_executions) then
         perform rota._raise_invalid('ids and executions', 'must have one length');
-    elsif array_position(p_ids, null) is not null
-        or array_position(p_executions, null) is not null
+    elsif num_nulls(variadic p_ids) > 0
+        or num_nulls(variadic p_executions) > 0
     then
         perform rota._raise_invalid('ids and executions', 'must not contain null');
     end if;

@@ -9,6 +9,11 @@ returns setof bigint
 language plpgsql
 stable
 parallel safe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 begin
     return query

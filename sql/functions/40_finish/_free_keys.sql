@@ -5,6 +5,11 @@ returns void
 language plpgsql
 volatile
 parallel unsafe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 begin
     update rota.idempotency_key as ik

@@ -31,12 +31,12 @@ begin
             coalesce(j.retry_policy_id, q.retry_policy_id) as policy_id,
             g.outcome in ('failed', 'timed_out') as is_charged
         from (
-            select u.*
+            select distinct on (u.token_id, u.token) u.*
             from unnest(
                 p_ids, p_executions, p_outcomes, p_errors, p_retryable, p_delays
             )
                 as u (token_id, token, outcome, error, is_retryable, delay)
-            order by u.token_id
+            order by u.token_id, u.token
         ) as g
         inner join rota.job as j on j.id = g.token_id
         inner join rota.lane as l on l.id = abs(j.lane_id)

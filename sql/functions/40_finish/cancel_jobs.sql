@@ -5,13 +5,18 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
     v_now constant timestamptz := rota._now();
     v_locked bigint[];
     v_running bigint[];
 begin
-    if ids is null or array_position(ids, null) is not null then
+    if ids is null or num_nulls(variadic ids) > 0 then
         perform rota._raise_invalid('ids', 'must not be or contain null');
     end if;
 

@@ -5,11 +5,22 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
     v_ids bigint[];
     v_executions integer[];
 begin
+    /* Stronger than the hold of a claim: one in flight on another session ends
+    first, so that its jobs are seen below, and none begins. */
+    perform
+    from rota.worker as w
+    where w.id = worker
+    for update;
     perform rota._hold_worker(worker);
 
     select

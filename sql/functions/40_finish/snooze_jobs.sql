@@ -14,7 +14,7 @@ begin
     perform rota._check_tokens(ids, executions);
     if delays is null
         or cardinality(delays) <> cardinality(ids)
-        or array_position(delays, null) is not null
+        or num_nulls(variadic delays) > 0
     then
         perform rota._raise_invalid(
             'delays', 'must have the length of ids and no null'

@@ -19,10 +19,10 @@ begin
     loop
         if jsonb_typeof(v_item) <> 'object' then
             perform rota._raise_invalid('returned', 'must hold objects');
-        elsif v_item ->> 'id' is null or v_item ->> 'id' !~ '^\d{1,18}$' then
+        elsif v_item ->> 'id' is null or v_item ->> 'id' !~ '^[0-9]{1,18}$' then
             perform rota._raise_invalid('returned', 'needs an id in each object');
         elsif v_item ->> 'execution' is null
-            or v_item ->> 'execution' !~ '^\d{1,9}$'
+            or v_item ->> 'execution' !~ '^[0-9]{1,9}$'
         then
             perform rota._raise_invalid(
                 'returned', 'needs an execution in each object'
@@ -50,7 +50,9 @@ begin
         v_row.outcome := v_item ->> 'outcome';
         v_row.error := v_item ->> 'error';
         v_row.retryable := (v_item ->> 'retryable')::boolean;
-        v_row.delay := make_interval(secs => (v_item ->> 'delay')::double precision);
+        v_row.delay := make_interval(
+            secs => round((v_item ->> 'delay')::numeric, 6)::double precision
+        );
         return next v_row;
     end loop;
 end;

@@ -20,7 +20,12 @@ declare
 begin
     perform rota._beat(v_worker, v_worker.lease / 6);
 
-    if completed_ids is not null then
+    if completed_ids is not null and returned is not null then
+        perform rota._lock_jobs(
+            completed_ids || array(select r.id from rota._returned_rows(returned) as r)
+        );
+    end if;
+    if num_nonnulls(completed_ids, completed_executions) > 0 then
         return query
         select r.*
         from rota._settle_completed(

@@ -5,6 +5,11 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
     v_floor constant timestamptz := rota._time_floor('deadline');

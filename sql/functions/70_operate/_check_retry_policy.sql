@@ -12,8 +12,9 @@ begin
             'strategy', 'must be fixed, linear, exponential or list'
         );
     elsif p_policy.strategy = 'list' then
-        if coalesce(cardinality(p_policy.delays), 0) = 0
-            or array_position(p_policy.delays, null) is not null
+        if array_ndims(p_policy.delays) is distinct from 1
+            or array_lower(p_policy.delays, 1) <> 1
+            or num_nulls(variadic p_policy.delays) > 0
         then
             perform rota._raise_invalid(
                 'delays', 'must list at least one delay and no null'

@@ -20,12 +20,8 @@ begin
         perform rota._raise_invalid('payload_patch', 'must be a JSON object');
     end if;
     v_ids := rota._dead_ids(ids, queue, kind, reason, null, max_jobs);
-    if payload_patch is not null and exists (
-        select
-        from rota.dead_letter as d
-        where d.id = any (v_ids) and jsonb_typeof(d.payload) <> 'object'
-    ) then
-        perform rota._raise_invalid('payload_patch', 'needs payloads that are objects');
+    if payload_patch is not null then
+        perform rota._check_patch(v_ids, payload_patch);
     end if;
 
     return query

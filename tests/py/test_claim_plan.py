@@ -1,0 +1,269 @@
+"""The hot verbs touch the rows they work on and no others, however large the table and
+whatever the statistics say: the plans of the real functions, through auto_explain."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sessions import Session, claim, column, register, rows, wait_expired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from psycopg.errors import Diagnostic
+
+    from conftest import Connect
+
+BATCH = 5
+STATISTICS = ("none", "stale", "fresh")
+MODES = ("auto", "force_custom_plan", "force_generic_plan")
+AUTO_EXPLAIN = {
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_nested_statements": "on",
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+    "auto_explain.log_format": "json",
+    "client_min_messages": "log",
+}
+FILL = """
+insert into rota.job (
+    position, run_at, created_at, lane_id, max_attempts, state, kind, payload
+)
+select
+    case when g %% 10 > 0 then nextval('rota.position_seq') end,
+    now() + case when g %% 10 = 0 then interval '1 hour' else interval '0' end,
+    now(),
+    (select l.id from rota.lane as l where l.priority = 0),
+    10,
+    case when g %% 10 = 0 then 'scheduled' else 'queued' end,
+    'work',
+    '{}'
+from generate_series(1, %s) as g
+"""
+
+
+NEWEST = "select id from rota.job where state = %(state)s order by id desc limit 3"
+ENQUEUE_KEYED = (
+    "select rota.enqueue(kind => 'x', idempotency_key => 'k', priority => -1)"
+)
+LARGE = ("job", "archive", "attempt", "dead_letter", "idempotency_key")
+
+
+class Explained:
+    """Plans of all statements of a session, nested ones too, from here on."""
+
+    def __init__(self, session: Session) -> None:
+        self.plans: list[dict[str, Any]] = []
+        session.execute("load 'auto_explain'")
+        for name, setting in AUTO_EXPLAIN.items():
+            session.execute("select set_config(%s, %s, false)", (name, setting))
+        session.add_notice_handler(self.note)
+
+    def note(self, message: Diagnostic) -> None:
+        _, _, plan = (message.message_primary or "").partition("plan:\n")
+        if plan:
+            self.plans.append(json.loads(plan))
+
+    def scans(self) -> list[dict[str, Any]]:
+        """Return every node that reads one of the tables that grow."""
+        return [
+            node
+            for plan in self.plans
+            for node in nodes(plan["Plan"])
+            if node.get("Relation Name", "").startswith(LARGE)
+            and "Scan" in node["Node Type"]
+        ]
+
+    def plan_of(self, start: str) -> dict[str, Any]:
+        (plan,) = [p for p in self.plans if p["Query Text"].lstrip().startswith(start)]
+        found: dict[str, Any] = plan["Plan"]
+        return found
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes(child)
+
+
+def touched(scan: dict[str, Any]) -> float:
+    each = scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0)
+    return float(each * scan["Actual Loops"])
+
+
+def fill(session: Session, size: int, statistics: str) -> None:
+    session.execute("alter table rota.job set (autovacuum_enabled = off)")
+    if statistics == "stale":
+        session.execute(FILL, [10])
+        session.execute("analyze rota.job")
+    session.execute(FILL, [size])
+    if statistics == "fresh":
+        session.execute("analyze rota.job")
+
+
+@pytest.fixture(
+    params=[
+        *((size, statistics) for size in (10, 1000) for statistics in STATISTICS),
+        pytest.param((1_000_000, "none"), marks=pytest.mark.slow),
+        pytest.param((1_000_000, "fresh"), marks=pytest.mark.slow),
+    ],
+    ids=lambda given: f"{given[0]}-{given[1]}",
+)
+def filled(request: pytest.FixtureRequest, connect: Connect) -> Session:
+    session = connect()
+    fill(session, *request.param)
+    return session
+
+
+def check_claim(session: Session, explained: Explained, worker: int) -> None:
+    with session.transaction(force_rollback=True):
+        assert len(claim(session, worker, BATCH)) == BATCH
+
+    scans = explained.scans()
+    assert {scan.get("Index Name") for scan in scans} == {"job_pkey", "job_ready_idx"}
+    assert max(map(touched, scans)) <= BATCH
+    (found,) = [
+        node
+        for node in nodes(explained.plan_of("with claimed as"))
+        if node["Node Type"] == "Limit"
+    ]
+    assert [node["Node Type"] for node in nodes(found)] == [
+        "Limit",
+        "LockRows",
+        "Index Scan",
+    ]
+    assert list(nodes(found))[-1]["Index Name"] == "job_ready_idx"
+
+
+def test_a_claim_walks_the_ready_index_without_sorting(filled: Session) -> None:
+    worker = register(filled)
+    explained = Explained(filled)
+    for mode in MODES:
+        filled.execute("select set_config('plan_cache_mode', %s, false)", [mode])
+        explained.plans.clear()
+        check_claim(filled, explained, worker)
+
+
+VERBS = {
+    "rota.claim_jobs(%(worker)s, max_jobs => 3)": {"job_pkey", "job_ready_idx"},
+    "rota.complete_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
+    "rota.fail_jobs(%(ids)s::bigint[], '{1,1,1}', '{a,b,c}')": {"job_pkey"},
+    "rota.release_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
+    "rota.cancel_jobs(%(ids)s::bigint[])": {"job_pkey"},
+    "rota.cancel_jobs(%(queued)s::bigint[])": {"job_pkey"},
+    "rota.complete_jobs(%(queued)s::bigint[], '{9,9,9}')": {"job_pkey"},
+    "rota.fail_jobs(%(queued)s::bigint[], '{9,9,9}', '{a,b,c}')": {"job_pkey"},
+    "rota.heartbeat(%(worker)s)": {"job_cancel_requested_idx"},
+    "rota.deregister_worker(%(worker)s)": {"job_pkey", "job_running_idx"},
+    "rota.promote_jobs()": {"job_due_idx", "job_pkey"},
+    "rota.reap_workers()": {"job_pkey", "job_running_idx"},
+    "rota.time_out_jobs()": {"job_deadline_idx", "job_pkey"},
+    "rota.enqueue(kind => 'x')": set[str](),
+    "rota.enqueue(kind => 'x', idempotency_key => 'k', on_duplicate => 'replace')": {
+        "job_pkey"
+    },
+    "rota.maintain()": {
+        *("job_deadline_idx", "job_due_idx", "job_pkey", "job_running_idx")
+    },
+}
+
+
+FILL_PAST = """
+insert into rota.archive (
+    id, worker_id, run_at, created_at, claimed_at, finished_at, lane_id, attempt,
+    max_attempts, execution, lost_count, state, kind, payload
+)
+select
+    -g, 1, now(), now(), now(), now(), (select max(id) from rota.lane), 1, 1, 1, 0,
+    'completed', 'work', '{}'
+from generate_series(1, 100000) as g;
+
+insert into rota.attempt (
+    job_id, worker_id, started_at, finished_at, execution, attempt, outcome
+)
+select -g, 1, now(), now(), 1, 1, 'failed'
+from generate_series(1, 100000) as g;
+
+insert into rota.dead_letter (
+    id, worker_id, run_at, created_at, claimed_at, died_at, lane_id, attempt,
+    max_attempts, execution, lost_count, kind, reason, payload
+)
+select
+    -g, 1, now(), now(), now(), now(), (select max(id) from rota.lane), 1, 1, 1, 0,
+    'work', 'not_retryable', '{}'
+from generate_series(1, 100000) as g;
+
+insert into rota.idempotency_key (queue_id, key, job_id)
+select q.id, 'key ' || g, -g
+from rota.queue as q, generate_series(1, 100000) as g;
+"""
+
+
+def strays(session: Session) -> list[tuple[str, str]]:
+    """Call each verb on a few jobs of its own; returns what it read beyond those."""
+    lost, worker = register(session, "100 milliseconds"), register(session)
+    own = [job for job, _ in claim(session, worker, 3)]
+    queued = column(session, NEWEST, state="queued")
+    values = {"worker": worker, "ids": own, "queued": queued}
+    assert len(claim(session, lost, 2)) == 2
+    due = {"ids": column(session, NEWEST, state="scheduled")}
+    session.execute("update rota.job set run_at = now() where id = any (%(ids)s)", due)
+    late = "update rota.job set deadline_at = %(then)s where id = any (%(ids)s)"
+    session.execute(late, {"ids": own, "then": "2000-01-01"})
+    wait_expired(session, lost)
+
+    explained = Explained(session)
+    found = []
+    for verb, indexes in VERBS.items():
+        explained.plans.clear()
+        with session.transaction(force_rollback=True):
+            rows(session, f"select {verb}", **values)
+        for scan in explained.scans():
+            index = scan.get("Index Name", scan["Node Type"])
+            if touched(scan) > 10 or (
+                scan["Relation Name"] == "job"
+                and index not in {*indexes, "Bitmap Heap Scan"}
+            ):
+                found.append((verb, f"{scan['Relation Name']} by {index}"))
+    return found
+
+
+@pytest.mark.parametrize("statistics", STATISTICS)
+def test_no_verb_reads_other_jobs_than_its_own(
+    connect: Connect, statistics: str
+) -> None:
+    session = connect()
+    session.execute(ENQUEUE_KEYED)
+    fill(session, 100_000, statistics)
+    session.execute(FILL_PAST)
+    if statistics == "fresh":
+        session.execute("analyze")
+    for mode in MODES:
+        session.execute("select set_config('plan_cache_mode', %s, false)", [mode])
+        with session.transaction(force_rollback=True):
+            assert strays(session) == [], mode
+
+
+def test_plans_made_while_the_tables_were_empty_do_no_harm_later(
+    connect: Connect,
+) -> None:
+    session = connect()
+    session.execute(ENQUEUE_KEYED)
+    fill(session, 20, "none")
+    for table in (
+        "archive_default",
+        "attempt_default",
+        "dead_letter",
+        "idempotency_key",
+    ):
+        session.execute(f"alter table rota.{table} set (autovacuum_enabled = off)")
+    session.execute("set plan_cache_mode = force_generic_plan")
+    with session.transaction(force_rollback=True):
+        strays(session)
+    session.execute(FILL, [100_000])
+    session.execute(FILL_PAST)
+    with session.transaction(force_rollback=True):
+        assert strays(session) == []

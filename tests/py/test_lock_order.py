@@ -1,0 +1,147 @@
+"""Whoever locks several jobs locks them in the order of their ids, so that nobody can
+deadlock, and nobody waits for a job that is none of his business."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sessions import (
+    claim,
+    column,
+    enqueue_many,
+    meanwhile,
+    register,
+    rows,
+    wait_blocked,
+    wait_expired,
+)
+
+if TYPE_CHECKING:
+    from conftest import Connect
+
+LOCK = "select from rota.job where id = any (%s) for update"
+FREE = "select id from rota.job where id = any (%(ids)s) for update skip locked"
+
+# Each names the higher id first.
+RUNNING = {
+    "complete": "select rota.complete_jobs(array[%(high)s, %(low)s], '{1,1}')",
+    "fail": "select rota.fail_jobs(array[%(high)s, %(low)s], '{1,1}', '{x,x}')",
+    "release": "select rota.release_jobs(array[%(high)s, %(low)s], '{1,1}')",
+    "snooze": "select rota.snooze_jobs(array[%(high)s, %(low)s], '{1,1}', '{1s,1s}')",
+    "cancel": "select rota.cancel_jobs(array[%(high)s, %(low)s])",
+    "deregister": "select rota.deregister_worker(%(worker)s)",
+    "complete high, fail low": """
+        select rota.exchange(
+            worker => %(worker)s,
+            completed_ids => array[%(high)s], completed_executions => '{1}',
+            returned => jsonb_build_array(jsonb_build_object(
+                'id', %(low)s, 'execution', 1, 'outcome', 'failed'
+            ))
+        )
+        """,
+    "complete low, fail high": """
+        select rota.exchange(
+            worker => %(worker)s,
+            completed_ids => array[%(low)s], completed_executions => '{1}',
+            returned => jsonb_build_array(jsonb_build_object(
+                'id', %(high)s, 'execution', 1, 'outcome', 'failed'
+            ))
+        )
+        """,
+}
+WAITING = {
+    "cancel": "select rota.cancel_jobs(array[%(high)s, %(low)s])",
+    "replace": """
+        select rota.enqueue_jobs(
+            kinds => '{new}', payloads => '{1,1}', idempotency_keys => '{a,b}',
+            on_duplicate => 'replace'
+        )
+        """,
+}
+
+
+def lock_in_order(connect: Connect, verb: str, values: dict[str, int]) -> None:
+    """Hold the higher job and see that the verb has the lower one while it waits."""
+    observer, holder, session = connect(), connect(autocommit=False), connect()
+    holder.execute(LOCK, [[values["high"]]])
+    both = [values["low"], values["high"]]
+    with meanwhile(rows, session, verb, **values) as waiting:
+        wait_blocked(observer, session)
+        assert column(observer, FREE, ids=both) == []
+        holder.rollback()
+        assert waiting.result(10)
+
+
+@pytest.mark.parametrize("verb", RUNNING.values(), ids=RUNNING)
+def test_running_jobs_are_locked_in_order(connect: Connect, verb: str) -> None:
+    session = connect()
+    low, high = enqueue_many(session, 2)
+    worker = register(session)
+    assert claim(session, worker, 2) == [(low, 1), (high, 1)]
+    lock_in_order(connect, verb, {"low": low, "high": high, "worker": worker})
+
+
+@pytest.mark.parametrize("verb", WAITING.values(), ids=WAITING)
+def test_waiting_jobs_are_locked_in_order(connect: Connect, verb: str) -> None:
+    low, high = column(
+        connect(),
+        """
+        select e.id
+        from unnest('{b,a}'::text[]) with ordinality as g (key, number),
+            rota.enqueue(kind => 'work', idempotency_key => g.key) as e (id)
+        order by g.number
+        """,
+    )
+    assert low < high
+    lock_in_order(connect, verb, {"low": low, "high": high})
+
+
+def test_batches_with_the_same_keys_queue_up(connect: Connect) -> None:
+    observer, holder = connect(), connect(autocommit=False)
+    one, other = connect(), connect()
+    batch = """
+        select e.id
+        from rota.enqueue_jobs(
+            kinds => '{work}', payloads => '{1,2,3}', idempotency_keys => %(keys)s
+        ) as e
+        """
+    holder.execute("select rota.enqueue(kind => 'work', idempotency_key => 'b')")
+    with meanwhile(column, one, batch, keys=["c", "b", "a"]) as first:
+        wait_blocked(observer, one)
+        with meanwhile(column, other, batch, keys=["a", "b", "c"]) as second:
+            wait_blocked(observer, other)
+            holder.commit()
+            ids, again = first.result(10), second.result(10)
+    assert ids == again[::-1]
+    assert len(set(ids)) == 3
+
+
+def test_nothing_waits_for_a_job_that_an_operator_holds(connect: Connect) -> None:
+    operator, session = connect(autocommit=False), connect()
+    session.execute("set lock_timeout = '100ms'")
+    held, mine, queued, *_ = enqueue_many(session, 6)
+    lost = register(session, "100 milliseconds")
+    worker = register(session)
+    assert claim(session, lost) == [(held, 1)]
+    assert claim(session, worker) == [(mine, 1)]
+    operator.execute(LOCK, [[held, queued]])
+    wait_expired(session, lost)
+
+    assert rows(session, "select from rota.heartbeat(%(worker)s)", worker=worker) == []
+    assert claim(session, worker) == [(queued + 1, 1)]
+    session.execute("select rota.complete_job(%s, 1)", [mine])
+    session.execute("select rota.fail_job(%s, 1, 'x')", [queued + 1])
+    session.execute("select rota.enqueue(kind => 'work')")
+    assert rows(
+        session,
+        "select promoted_count, lost_worker_count, returned_count from rota.maintain()",
+    ) == [(0, 1, 0)]
+    assert claim(session, worker) == [(queued + 2, 1)]
+
+    operator.rollback()
+    assert rows(
+        session, "select lost_worker_count, returned_count from rota.maintain()"
+    ) == [(0, 1)]
+    assert claim(session, worker, 2) == [(held, 2), (queued, 1)]

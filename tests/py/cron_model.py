@@ -68,7 +68,9 @@ class Model:
             if nth:
                 found = _number(name) % 7 == today and (day.day + 6) // 7 == int(nth)
             elif item[-1] == "l":
-                found = int(item[:-1]) % 7 == today and (day + 7 * _DAY).month != day.month
+                found = (
+                    int(item[:-1]) % 7 == today and (day + 7 * _DAY).month != day.month
+                )
             else:
                 found = today in {value % 7 for value in _set(item, 0, 7)}
             if found:

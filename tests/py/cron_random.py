@@ -66,7 +66,9 @@ def changes(name: str) -> tuple[Change, ...]:
         if offset(zone, low) != offset(zone, high):
             left, right = low, high
             while right - left > timedelta(seconds=1):
-                middle = left + timedelta(seconds=(right - left) // timedelta(seconds=2))
+                middle = left + timedelta(
+                    seconds=(right - left) // timedelta(seconds=2)
+                )
                 if offset(zone, middle) == offset(zone, low):
                     left = middle
                 else:
@@ -123,7 +125,9 @@ class Generator:
             if pick.random() < 0.15:
                 day = f"L,{pick.randint(1, 28)}"
         if pick.random() < 0.2:
-            month = self._names(_MONTHS, 1) if pick.random() < 0.4 else self._field(1, 12)
+            month = (
+                self._names(_MONTHS, 1) if pick.random() < 0.4 else self._field(1, 12)
+            )
         if pick.random() < 0.4:
             weekday = self._weekday()
         return f"{minute} {hour} {day} {month} {weekday}"
@@ -166,5 +170,7 @@ class Generator:
         if choice < 0.57:
             return f"{pick.randint(low, high)}/{pick.randint(1, high)}"
         if choice < 0.7:
-            return ",".join(str(pick.randint(low, high)) for _ in range(pick.randint(2, 4)))
+            return ",".join(
+                str(pick.randint(low, high)) for _ in range(pick.randint(2, 4))
+            )
         return str(pick.randint(low, high))

@@ -194,8 +194,10 @@ _CORRECTION = Difference(
 _WILDCARD_GAP = Difference(
     "cron(8): a job with a star in minute or hour follows the wall clock, so a time that "
     "does not exist is skipped; the oracle makes some of them up, or skips too much",
-    lambda case: not case.is_fixed()
-    and any(change.jump > timedelta() for change in case.changes()),
+    lambda case: (
+        not case.is_fixed()
+        and any(change.jump > timedelta() for change in case.changes())
+    ),
 )
 _REPEAT_OFF_THE_HOUR = Difference(
     "a repeated time fires as its policy says; where the clocks go back by half an hour, or "
@@ -212,9 +214,12 @@ _ENDLESS = Difference(
 _LOST_AT_MONTH_END = Difference(
     "with repeat = both the second pass fires too; the oracle loses it on the last days of "
     "a month that restricts the months",
-    lambda case: case.field(3)[0] != "*"
-    and any(
-        change.jump < timedelta() and change.at.day >= 28 for change in case.changes()
+    lambda case: (
+        case.field(3)[0] != "*"
+        and any(
+            change.jump < timedelta() and change.at.day >= 28
+            for change in case.changes()
+        )
     ),
 )
 _BACKWARDS = Difference(
@@ -225,7 +230,9 @@ _BACKWARDS = Difference(
 _NTH_WITH_DAY = Difference(
     "crontab(5): either day field may match when both are restricted; the oracle wants "
     "n#k and nL to match together with the day of month",
-    lambda case: case.field(2)[0] != "*" and re.search("#|L$", case.field(4)) is not None,
+    lambda case: (
+        case.field(2)[0] != "*" and re.search("#|L$", case.field(4)) is not None
+    ),
 )
 _STEP_TO_SEVEN = Difference(
     "n/step runs to the maximum of the field, which is 7 for the day of week, a Sunday; "
@@ -277,14 +284,17 @@ def test_fires_equal_the_oracle_or_differ_by_a_declared_rule(
         case = Case(triple, fires, oracle(triple))
         if case.ours == case.theirs:
             continue
-        why = next((known.rule for known in _KNOWN[oracle] if known.applies(case)), None)
+        why = next(
+            (known.rule for known in _KNOWN[oracle] if known.applies(case)), None
+        )
         assert why is not None, (number, case)
         # The oracle is wrong here, so a third opinion has to say that we are right.
         assert fires is not None, (number, case)
         model = Model(triple.expression, triple.zone)
-        assert fires == model.between(
-            triple.after, fires[-1], "run_after", repeat
-        ), (number, case)
+        assert fires == model.between(triple.after, fires[-1], "run_after", repeat), (
+            number,
+            case,
+        )
         seen[why] += 1
 
     print(f"\n{oracle.__name__}: {_COUNT} triples, {len(zones)} zones, seed {number}")

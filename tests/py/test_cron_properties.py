@@ -147,9 +147,7 @@ def test_no_session_setting_changes_an_answer(
 ) -> None:
     drawn = triples(connect, 600)
     some = [
-        one
-        for one, found in zip(drawn, fires(session, drawn, 1), strict=True)
-        if found
+        one for one, found in zip(drawn, fires(session, drawn, 1), strict=True) if found
     ]
     some += [
         Triple("@every 36h", one.zone, one.after) for one in some if changes(one.zone)
@@ -192,7 +190,9 @@ def test_no_session_setting_changes_an_answer(
         session.execute(
             sql.SQL("set {} to {}").format(sql.Identifier(name), sql.SQL(value))
             if name == "search_path"
-            else sql.SQL("set {} to {}").format(sql.Identifier(name), sql.Literal(value))
+            else sql.SQL("set {} to {}").format(
+                sql.Identifier(name), sql.Literal(value)
+            )
         )
 
     assert session.execute(ask, asked).fetchall() == expected
@@ -206,7 +206,8 @@ def test_an_explanation_lists_exactly_the_fires(
         one
         for one in triples(connect, 1200)
         if any(
-            abs(change.at - one.after) < timedelta(days=2) for change in changes(one.zone)
+            abs(change.at - one.after) < timedelta(days=2)
+            for change in changes(one.zone)
         )
     ]
     for policy in _POLICIES:

@@ -15,23 +15,82 @@ LAST = datetime(2037, 12, 31, tzinfo=UTC)
 # Half-hour and two-hour changes, changes at midnight, of the rule itself, southern
 # summers, negative summer time (Dublin), two a year around Ramadan (Casablanca), quarter
 # hour offsets, corrections of three hours and more (Apia, Kiritimati, Casey, Kwajalein).
-ZONES = (
-    "Africa/Cairo Africa/Casablanca Africa/Lagos Africa/Tunis Africa/Windhoek "
-    "America/Asuncion America/Caracas America/Chicago America/Denver "
-    "America/Halifax America/Havana America/Los_Angeles America/Mexico_City "
-    "America/Montevideo America/New_York America/Nuuk America/Phoenix "
-    "America/Punta_Arenas America/Santiago America/Sao_Paulo America/St_Johns "
-    "Antarctica/Casey Antarctica/Troll Asia/Amman Asia/Baku Asia/Beirut Asia/Colombo "
-    "Asia/Dhaka Asia/Gaza Asia/Jerusalem Asia/Kathmandu Asia/Kolkata Asia/Pyongyang "
-    "Asia/Tehran Asia/Tokyo Asia/Ulaanbaatar Atlantic/Azores Australia/Adelaide "
-    "Australia/Lord_Howe Australia/Sydney Europe/Berlin Europe/Chisinau Europe/Dublin "
-    "Europe/Istanbul Europe/Lisbon Europe/London Europe/Moscow Europe/Paris "
-    "Pacific/Apia Pacific/Auckland Pacific/Chatham Pacific/Easter Pacific/Fiji "
-    "Pacific/Kiritimati Pacific/Kwajalein Pacific/Norfolk Pacific/Tongatapu UTC"
-).split()
+ZONES = [
+    "Africa/Cairo",
+    "Africa/Casablanca",
+    "Africa/Lagos",
+    "Africa/Tunis",
+    "Africa/Windhoek",
+    "America/Asuncion",
+    "America/Caracas",
+    "America/Chicago",
+    "America/Denver",
+    "America/Halifax",
+    "America/Havana",
+    "America/Los_Angeles",
+    "America/Mexico_City",
+    "America/Montevideo",
+    "America/New_York",
+    "America/Nuuk",
+    "America/Phoenix",
+    "America/Punta_Arenas",
+    "America/Santiago",
+    "America/Sao_Paulo",
+    "America/St_Johns",
+    "Antarctica/Casey",
+    "Antarctica/Troll",
+    "Asia/Amman",
+    "Asia/Baku",
+    "Asia/Beirut",
+    "Asia/Colombo",
+    "Asia/Dhaka",
+    "Asia/Gaza",
+    "Asia/Jerusalem",
+    "Asia/Kathmandu",
+    "Asia/Kolkata",
+    "Asia/Pyongyang",
+    "Asia/Tehran",
+    "Asia/Tokyo",
+    "Asia/Ulaanbaatar",
+    "Atlantic/Azores",
+    "Australia/Adelaide",
+    "Australia/Lord_Howe",
+    "Australia/Sydney",
+    "Europe/Berlin",
+    "Europe/Chisinau",
+    "Europe/Dublin",
+    "Europe/Istanbul",
+    "Europe/Lisbon",
+    "Europe/London",
+    "Europe/Moscow",
+    "Europe/Paris",
+    "Pacific/Apia",
+    "Pacific/Auckland",
+    "Pacific/Chatham",
+    "Pacific/Easter",
+    "Pacific/Fiji",
+    "Pacific/Kiritimati",
+    "Pacific/Kwajalein",
+    "Pacific/Norfolk",
+    "Pacific/Tongatapu",
+    "UTC",
+]
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_WEEKDAYS = "sun mon tue wed thu fri sat".split()
+_MONTHS = [
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+]
+_WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@ create or replace function rota._cron_and(
     p_words text[]
 )
 returns text
-language sql
+language plpgsql
 immutable
 parallel safe
 as $$
-    select pg_catalog.concat_ws(
+declare
+    v_last constant integer := cardinality(p_words);
+begin
+    return concat_ws(
         ' and ',
-        nullif(pg_catalog.array_to_string(
-            p_words[:pg_catalog.cardinality(p_words) - 1], ', '
-        ), ''),
-        p_words[pg_catalog.cardinality(p_words)]
+        nullif(array_to_string(p_words[:v_last - 1], ', '), ''),
+        p_words[v_last]
     );
+end;
 $$;

@@ -8,9 +8,9 @@ language plpgsql
 stable
 parallel safe
 as $$
-/* The first instant after the one clock change between p_low and p_high. PostgreSQL shows
-   no list of changes, so halve the span until one second is left: changes happen on
-   whole seconds. */
+/* The first instant after the one clock change between p_low and p_high. PostgreSQL
+shows no list of changes, so halve the span until one second is left: changes happen on
+whole seconds. */
 declare
     v_low bigint := floor(extract(epoch from p_low));
     v_high bigint := ceil(extract(epoch from p_high));

@@ -9,7 +9,10 @@ parallel safe
 as $$
 /* Years 1 to 9999: the search looks 400 years ahead and must not overflow. */
 begin
-    if p_at is null or p_at < '0001-01-02 00:00+00' or p_at >= '9999-12-31 00:00+00' then
+    if p_at is null
+        or p_at < '0001-01-02 00:00+00'
+        or p_at >= '9999-12-31 00:00+00'
+    then
         raise exception using
             errcode = '22023',
             message = 'instant out of range',

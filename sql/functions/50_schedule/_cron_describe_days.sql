@@ -26,7 +26,8 @@ begin
         when v_days is null and v_weekdays is null then 'every day'
         when v_weekdays is null then 'on ' || v_days
         when v_days is null then 'on ' || v_weekdays
-        when p_cron.needs_both_days then format('on %s if that is %s', v_days, v_weekdays)
+        when p_cron.needs_both_days
+            then format('on %s if that is %s', v_days, v_weekdays)
         else format('on %s and also on %s', v_days, v_weekdays)
     end;
 end;

@@ -20,7 +20,8 @@ begin
         into v_text
         from generate_series(0, 23) as h (hour)
         cross join generate_series(0, 59) as m (minute)
-        where get_bit(p_cron.hours, h.hour) = 1 and get_bit(p_cron.minutes, m.minute) = 1;
+        where get_bit(p_cron.hours, h.hour) = 1
+            and get_bit(p_cron.minutes, m.minute) = 1;
         return v_text;
     end if;
 

@@ -23,7 +23,9 @@ begin
         v_bits := substring(p_cron.weekdays from 7 * v_week + 1 for 7);
         if bit_count(v_bits) > 0 then
             v_words := v_words || format(
-                'the %s %s of the month', v_weeks[v_week], rota._cron_list(v_bits, v_names)
+                'the %s %s of the month',
+                v_weeks[v_week],
+                rota._cron_list(v_bits, v_names)
             );
         end if;
     end loop;

@@ -34,10 +34,10 @@ begin
     if v_seconds is null or v_seconds not between 1 and 3155760000 then
         perform rota._cron_refuse(
             format('@every, "%s"', left(v_body, 40)),
-            'not a period between 1 second and 100 years in whole weeks, days, hours, '
-            'minutes and seconds',
-            'Write for instance @every 90s, @every 1h30m or @every 00:05:00. Months and '
-            'years differ in length: use the five fields for those.'
+            'not a period between 1 second and 100 years in whole weeks, days, '
+            'hours, minutes and seconds',
+            'Write for instance @every 90s, @every 1h30m or @every 00:05:00. Months '
+            'and years differ in length: use the five fields for those.'
         );
     end if;
     return make_interval(secs => v_seconds);

@@ -11,8 +11,8 @@ language plpgsql
 stable
 parallel safe
 as $$
-/* In the order of the wall clock, not of time; ends after 1000 lines. In the second pass
-of a repeated hour the clocks have already shown later times than at p_until. */
+/* In the order of the wall clock, not of time; ends after 1000 lines. In the second
+pass of a repeated hour the clocks have already shown later times than at p_until. */
 declare
     v_local timestamp := rota._cron_start(p_zone, p_since);
     v_last timestamp := p_until at time zone p_zone;

@@ -7,7 +7,7 @@ language plpgsql
 immutable
 parallel safe
 as $$
-/* Bitmap of one field (1 minute … 5 day of week), laid out as rota.cron_expression
+/* Bitmap of one field (1 minute to 5 day of week), laid out as rota.cron_expression
    says. Weekday 7 is folded onto 0 only after its range has been walked. */
 declare
     v_bits bit varying := repeat('0', ('{60,24,32,13,49}'::integer[])[p_field])::varbit;

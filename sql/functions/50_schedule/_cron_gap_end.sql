@@ -7,7 +7,8 @@ language plpgsql
 stable
 parallel safe
 as $$
-/* The first instant after the gap that p_local, a time the clocks never show, lies in. */
+/* The first instant after the gap that p_local, a time the clocks never show, lies in.
+*/
 begin
     return rota._cron_change(
         p_zone,

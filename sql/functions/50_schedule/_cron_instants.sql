@@ -7,12 +7,12 @@ language plpgsql
 immutable
 parallel safe
 as $$
-/* Every instant at which the clocks of the zone show this time, in order: one as a rule,
-   none in a gap, two in a repeated hour. PostgreSQL's own conversion always answers with
-   one and does not say which kind it was.
-   All of them lie within 16 hours of the same time in UTC, since no zone ever was
-   further away, and no two clock changes ever were closer than six days: the offsets at
-   the two ends are the only candidates. */
+/* Every instant at which the clocks of the zone show this time, in order: one as a
+rule, none in a gap, two in a repeated hour. PostgreSQL's own conversion always answers
+with one and does not say which kind it was.
+All of them lie within 16 hours of the same time in UTC, since no zone ever was further
+away, and no two clock changes ever were closer than six days: the offsets at the two
+ends are the only candidates. */
 declare
     v_early constant timestamptz := (p_local - interval '16 hours') at time zone 'UTC';
     v_late constant timestamptz := (p_local + interval '16 hours') at time zone 'UTC';

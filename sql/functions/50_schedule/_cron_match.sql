@@ -8,10 +8,10 @@ language plpgsql
 immutable
 parallel safe
 as $$
-/* First wall-clock minute at or after p_from that matches the fields; null when none does
-   within p_years. No zone, no clock change: a calendar question, which repeats after 400
-   years. Each step jumps to the next set bit of one field and resets the smaller ones.
-   Position n of a bitmap read from 1 is value n - 1; past its end nothing is found. */
+/* First wall-clock minute at or after p_from that matches the fields; null when none
+does within p_years. No zone, no clock change: a calendar question, which repeats after
+400 years. Each step jumps to the next set bit of one field and resets the smaller ones.
+Position n of a bitmap read from 1 is value n - 1; past its end nothing is found. */
 declare
     v_from constant timestamp := date_trunc(
         'minute', p_from + interval '59.999999 seconds'

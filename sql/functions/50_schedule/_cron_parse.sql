@@ -30,8 +30,8 @@ begin
         perform rota._cron_refuse(
             'day of month, month and day of week fields',
             'no date matches them in any year',
-            'Months have 28 to 31 days. Where a day field starts with a star, a day must '
-            'match both day fields.'
+            'Months have 28 to 31 days. Where a day field starts with a star, a day '
+            'must match both day fields.'
         );
     end if;
     return v_cron;

@@ -3,8 +3,8 @@ create or replace function rota.cron_describe(
 )
 returns text
 language plpgsql
-immutable
-parallel safe
+volatile
+parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -12,14 +12,15 @@ declare
     v_cron constant rota.cron_expression := rota._cron_parse(cron_describe.expression);
     v_months constant text := rota._cron_list(
         v_cron.months,
-        '{-,January,February,March,April,May,June,July,August,September,October,November,'
-        'December}'
+        '{-,January,February,March,April,May,June,July,August,September,October,'
+        'November,December}'
     );
     v_text text;
 begin
     if v_cron.every is not null then
         return format(
-            'Every %s, counted from when the schedule was made.', rota._cron_period(v_cron.every)
+            'Every %s, counted from when the schedule was made.',
+            rota._cron_period(v_cron.every)
         );
     end if;
     v_text := rota._cron_describe_time(v_cron);
@@ -33,8 +34,3 @@ begin
     return upper(left(v_text, 1)) || substring(v_text from 2) || '.';
 end;
 $$;
-
-comment on function rota.cron_describe(text) is
-'Say in one plain English sentence when a cron expression fires.
-expression: as for cron_next.
-Errors: RT004 invalid expression, the detail names the field.';

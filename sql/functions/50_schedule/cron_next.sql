@@ -25,7 +25,9 @@ begin
         raise exception using
             errcode = '22023',
             message = 'number of fires out of range',
-            detail = format('n is %s, not between 1 and 10000.', coalesce(cron_next.n::text, 'null'));
+            detail = format(
+                'n is %s, not between 1 and 10000.', coalesce(cron_next.n::text, 'null')
+            );
     end if;
     for v_count in 1 .. cron_next.n loop
         v_at := rota._cron_next(
@@ -36,19 +38,3 @@ begin
     end loop;
 end;
 $$;
-
-comment on function rota.cron_next(text, text, timestamptz, integer, text, text) is
-'List the next n instants at which a cron expression fires, strictly after an instant.
-expression: five fields (minute, hour, day of month, month, day of week; names, lists,
-ranges, steps, L, nL, n#k), a macro (@hourly, @daily, @midnight, @weekly, @monthly, @yearly,
-@annually), or @every with a period in weeks to seconds, counted from after. If both day
-fields are restricted either may match; if one starts with a star both must.
-timezone: an IANA name in any letter case; the fields are read on the clocks of that zone.
-after: null means now. n: 1 to 10000.
-gap and repeat say what happens to a job at a fixed time, that is without a star at the start
-of its minute and hour fields, when the clocks change by less than three hours. gap, a time
-that does not exist: run_after, at the first instant after the gap; or skip. repeat, a time
-that comes twice: first, or both. Other jobs follow the clock on the wall.
-Returns instants in ascending order, each once; fewer than n, or none, when the expression
-does not fire so often within 400 years. No setting of the session changes the result.
-Errors: RT004 invalid expression or zone, the detail names the field; 22023 other argument.';

@@ -55,14 +55,3 @@ begin
     order by e.due_at, e.ordinality;
 end;
 $$;
-
-comment on function rota.explain_schedule(
-    text, text, timestamptz, timestamptz, text, text
-) is
-'List when a schedule fires, in local time and UTC, with the reason for each odd line and
-the times that are skipped. Fires after since, up to until; at most 1000 lines.
-schedule: a cron expression, see cron_next.
-timezone, gap, repeat: null means UTC, run_after, first.
-since: null means now. until: null means 31 days after since.
-Returns lines in order of due_at; those with is_skipped run nothing.
-Errors: RT004 invalid expression or zone; 22023 other argument.';

@@ -12,84 +12,25 @@ from zoneinfo import ZoneInfo
 FIRST = datetime(1990, 1, 1, tzinfo=UTC)
 LAST = datetime(2037, 12, 31, tzinfo=UTC)
 
-# Half-hour and two-hour changes, changes at midnight, of the rule itself, southern
-# summers, negative summer time (Dublin), two a year around Ramadan (Casablanca), quarter
-# hour offsets, corrections of three hours and more (Apia, Kiritimati, Casey, Kwajalein).
-ZONES = [
-    "Africa/Cairo",
-    "Africa/Casablanca",
-    "Africa/Lagos",
-    "Africa/Tunis",
-    "Africa/Windhoek",
-    "America/Asuncion",
-    "America/Caracas",
-    "America/Chicago",
-    "America/Denver",
-    "America/Halifax",
-    "America/Havana",
-    "America/Los_Angeles",
-    "America/Mexico_City",
-    "America/Montevideo",
-    "America/New_York",
-    "America/Nuuk",
-    "America/Phoenix",
-    "America/Punta_Arenas",
-    "America/Santiago",
-    "America/Sao_Paulo",
-    "America/St_Johns",
-    "Antarctica/Casey",
-    "Antarctica/Troll",
-    "Asia/Amman",
-    "Asia/Baku",
-    "Asia/Beirut",
-    "Asia/Colombo",
-    "Asia/Dhaka",
-    "Asia/Gaza",
-    "Asia/Jerusalem",
-    "Asia/Kathmandu",
-    "Asia/Kolkata",
-    "Asia/Pyongyang",
-    "Asia/Tehran",
-    "Asia/Tokyo",
-    "Asia/Ulaanbaatar",
-    "Atlantic/Azores",
-    "Australia/Adelaide",
-    "Australia/Lord_Howe",
-    "Australia/Sydney",
-    "Europe/Berlin",
-    "Europe/Chisinau",
-    "Europe/Dublin",
-    "Europe/Istanbul",
-    "Europe/Lisbon",
-    "Europe/London",
-    "Europe/Moscow",
-    "Europe/Paris",
-    "Pacific/Apia",
-    "Pacific/Auckland",
-    "Pacific/Chatham",
-    "Pacific/Easter",
-    "Pacific/Fiji",
-    "Pacific/Kiritimati",
-    "Pacific/Kwajalein",
-    "Pacific/Norfolk",
-    "Pacific/Tongatapu",
-    "UTC",
-]
+# Half-hour and two-hour changes, changes at midnight, southern summers, negative summer
+# time (Dublin), breaks for Ramadan (Casablanca), offsets of quarter hours, corrections
+# of three hours and more (Apia, Kiritimati, Casey, Kwajalein).
+ZONES = """
+    Africa/Cairo Africa/Casablanca Africa/Lagos Africa/Tunis Africa/Windhoek
+    America/Asuncion America/Caracas America/Chicago America/Denver America/Halifax
+    America/Havana America/Los_Angeles America/Mexico_City America/Montevideo
+    America/New_York America/Nuuk America/Phoenix America/Punta_Arenas
+    America/Santiago America/Sao_Paulo America/St_Johns Antarctica/Casey
+    Antarctica/Troll Asia/Amman Asia/Baku Asia/Beirut Asia/Colombo Asia/Dhaka
+    Asia/Gaza Asia/Jerusalem Asia/Kathmandu Asia/Kolkata Asia/Pyongyang Asia/Tehran
+    Asia/Tokyo Asia/Ulaanbaatar Atlantic/Azores Australia/Adelaide
+    Australia/Lord_Howe Australia/Sydney Europe/Berlin Europe/Chisinau Europe/Dublin
+    Europe/Istanbul Europe/Lisbon Europe/London Europe/Moscow Europe/Paris
+    Pacific/Apia Pacific/Auckland Pacific/Chatham Pacific/Easter Pacific/Fiji
+    Pacific/Kiritimati Pacific/Kwajalein Pacific/Norfolk Pacific/Tongatapu UTC
+""".split()  # noqa: SIM905
 
-_MONTHS = [
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-]
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
 _WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 
@@ -116,7 +57,7 @@ def offset(zone: ZoneInfo, at: datetime) -> timedelta:
 
 @cache
 def changes(name: str) -> tuple[Change, ...]:
-    """All changes of a zone's offset between FIRST and LAST; none are closer than 6 d."""
+    """All changes of a zone from FIRST to LAST; none are closer than six days."""
     zone = ZoneInfo(name)
     found = []
     low = FIRST

@@ -1,6 +1,7 @@
 """cron_next against croniter and cronsim; see _KNOWN for where they part and why.
 
-ROTA_FUZZ_SEED=random takes a fresh seed, which the output names; pytest -s shows counts.
+ROTA_FUZZ_SEED=random takes a fresh seed, which the output names; pytest -s shows the
+counts.
 """
 
 from __future__ import annotations
@@ -185,23 +186,23 @@ class Difference:
 
 
 _CORRECTION = Difference(
-    "cron(8): a change of three hours or more is a correction, for which nothing is made "
-    "up or held back; the oracle treats all changes alike",
+    "cron(8): a change of three hours or more is a correction, for which nothing is "
+    "made up or held back; the oracle treats all changes alike",
     lambda case: any(
         abs(change.jump) >= timedelta(hours=3) for change in case.changes()
     ),
 )
 _WILDCARD_GAP = Difference(
-    "cron(8): a job with a star in minute or hour follows the wall clock, so a time that "
-    "does not exist is skipped; the oracle makes some of them up, or skips too much",
+    "cron(8): a job with a star in minute or hour follows the wall clock, so a time "
+    "that does not exist is skipped; the oracle makes some up, or skips too much",
     lambda case: (
         not case.is_fixed()
         and any(change.jump > timedelta() for change in case.changes())
     ),
 )
 _REPEAT_OFF_THE_HOUR = Difference(
-    "a repeated time fires as its policy says; where the clocks go back by half an hour, or "
-    "to a time off the full hour, the oracle passes over minutes they show",
+    "a repeated time fires as its policy says; where the clocks go back by half an "
+    "hour, or to a time off the full hour, the oracle passes over minutes they show",
     lambda case: any(
         change.jump < timedelta() and off_the_hour(case.triple.zone, change)
         for change in case.changes()
@@ -212,8 +213,8 @@ _ENDLESS = Difference(
     lambda case: case.theirs == [],
 )
 _LOST_AT_MONTH_END = Difference(
-    "with repeat = both the second pass fires too; the oracle loses it on the last days of "
-    "a month that restricts the months",
+    "with repeat = both the second pass fires too; where months are restricted the "
+    "oracle loses it on the last days of a month",
     lambda case: (
         case.field(3)[0] != "*"
         and any(
@@ -235,12 +236,12 @@ _NTH_WITH_DAY = Difference(
     ),
 )
 _STEP_TO_SEVEN = Difference(
-    "n/step runs to the maximum of the field, which is 7 for the day of week, a Sunday; "
-    "the oracle stops at 6",
+    "n/step runs to the maximum of the field, which is 7, a Sunday, for the day of "
+    "week; the oracle stops at 6",
     lambda case: re.match(r"\d/", case.field(4)) is not None,
 )
 
-_KNOWN = {
+_KNOWN: dict[Callable[[Triple], Fires], tuple[Difference, ...]] = {
     by_croniter: (
         _CORRECTION,
         _NTH_WITH_DAY,

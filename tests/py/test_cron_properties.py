@@ -166,9 +166,10 @@ def test_no_session_setting_changes_an_answer(
     )
     expected = session.execute(ask, asked).fetchall()
     explain = (
-        "select e.local_time, e.utc_time, e.is_skipped, e.note from unnest(%s::text[], %s::text[], %s::timestamptz[]) "
-        "as t (expression, zone, after), "
-        "rota.explain_schedule(t.expression, t.zone, t.after, t.after + '30 hours') as e"
+        "select e.local_time, e.utc_time, e.is_skipped, e.note "
+        "from unnest(%s::text[], %s::text[], %s::timestamptz[]) "
+        "as t (expression, zone, after), rota.explain_schedule("
+        "t.expression, t.zone, t.after, t.after + '30 hours') as e"
     )
     lists = ["30 1,2 * * *"] * len(some), *asked[1:]
     explained = session.execute(explain, lists).fetchall()

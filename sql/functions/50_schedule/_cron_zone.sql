@@ -12,7 +12,7 @@ but takes 10 ms or more. So let the TimeZone setting, which the clause above res
 look the name up: unlike at time zone it knows no abbreviations. It does take POSIX
 rules such as XYZ+5, which always hold a digit; names with one are looked up in the
 view. CET and the like are zone names, but at time zone reads them as abbreviations,
-whose meaning a session can change. Factory, the files local* and posix* are no places. */
+whose meaning a session can change. Factory, local* and posix* are no places. */
 declare
     v_name text;
 begin

@@ -310,6 +310,29 @@ def worker_status() -> Call[Table]:
     )
 
 
+def mark_idle(*, queues: Sequence[str]) -> Call[None]:
+    """Call rota.mark_idle, on the connection that listens."""
+    return Call(
+        "select rota.mark_idle(queues => %(queues)s::text[])",
+        {"queues": list(queues)},
+        _nothing,
+    )
+
+
+def mark_busy(*, queues: Sequence[str]) -> Call[None]:
+    """Call rota.mark_busy, on the connection that listens."""
+    return Call(
+        "select rota.mark_busy(queues => %(queues)s::text[])",
+        {"queues": list(queues)},
+        _nothing,
+    )
+
+
+def enqueuers_in_flight() -> Call[list[str]]:
+    """Call rota.enqueuers_in_flight."""
+    return Call("select rota.enqueuers_in_flight()", {}, lambda rows: list(rows[0][0]))
+
+
 async def listen(connection: AsyncConnection) -> None:
     """Listen for wake-ups: the channel is rota, the payload a queue's name."""
     await connection.execute("listen rota")

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota import protocol
 from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
 from rota.records import JobRef, Returned
 from rota.session import Session
+from rota.wakeups import Wakeups
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -97,7 +97,6 @@ class Worker:
         self._session = Session(
             name or f"{socket.gethostname()}:{os.getpid()}", queues, lease
         )
-        self._has_worked = asyncio.Event()
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
         self._open: dict[JobRef, Execution] = {}
@@ -189,10 +188,13 @@ class Worker:
 
     @asynccontextmanager
     async def _resources(self, *, is_listening: bool) -> AsyncIterator[None]:
-        self._wake, self._has_worked = asyncio.Event(), asyncio.Event()
+        self._wake = asyncio.Event()
         self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
         self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
-        listener = asyncio.create_task(self._listen()) if is_listening else None
+        self._wakeups = Wakeups(
+            self._dsn, self._queues, self._poll, self._wake_if_free, self._report
+        )
+        listener = asyncio.create_task(self._wakeups.run()) if is_listening else None
         try:
             yield
         finally:
@@ -239,13 +241,16 @@ class Worker:
             self._stop_all("lost")
             self._wake.set()
             return 0
-        self._has_worked.set()
         self._asked_at = self._clock()
         for token in answer.cancelled:
             if token in self._open:
                 self._open[token].cancel()
         for claimed in answer.claimed:
             self._start(claimed)
+        if len(answer.claimed) < max_jobs:
+            self._wakeups.idle.set()
+        else:
+            self._wakeups.idle.clear()
         if answer.due_in is not None:
             due_at = max(self._clock() + answer.due_in, self._maintainable_at)
             self._maintain_at = min(self._maintain_at, due_at)
@@ -294,6 +299,11 @@ class Worker:
         self._running.remove(token)
         self._wake.set()
 
+    def _wake_if_free(self) -> None:
+        """Look for jobs; with no slot to run one, the handler that frees it will."""
+        if len(self._running) < self._concurrency:
+            self._wake.set()
+
     async def _sleep(self) -> None:
         """Wait until somebody wakes us or something falls due."""
         due_ats = [self._asked_at + self._lease.total_seconds() / 3]
@@ -314,24 +324,6 @@ class Worker:
                     await self._drain_begun.wait()
         if self._drain_begun.is_set():
             await asyncio.sleep(min(seconds, 0.5))
-
-    async def _listen(self) -> None:
-        """Wake the loop when a queue of ours has new work; a connection of its own."""
-        backoff = Backoff()
-        await self._has_worked.wait()
-        while True:
-            try:
-                async with await connect(self._dsn, None) as connection:
-                    await protocol.listen(connection)
-                    backoff.reset()
-                    self._wake.set()  # what came meanwhile has told nobody
-                    async for notice in connection.notifies():
-                        is_free = len(self._running) < self._concurrency
-                        if is_free and notice.payload in self._queues:
-                            self._wake.set()
-            except (psycopg.Error, OSError) as error:
-                self._report(error)
-            await asyncio.sleep(backoff.pause())
 
     def _report(self, error: Exception) -> None:
         """Log that the database is away, at most once a second."""

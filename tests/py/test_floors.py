@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import random
 import threading
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+
 from waiting import wait_until
 
 if TYPE_CHECKING:
@@ -57,7 +60,7 @@ class Claimer:
     def floor(self, lane: int = LANE) -> int:
         """Where this session starts in a lane; 0 while it knows no floor."""
         index = 2 * abs(lane) + (lane < 0)
-        return self._one("select coalesce((rota._floors())[%s], 0)", index)
+        return int(self._one("select coalesce((rota._floors())[%s], 0)", index))
 
     def due_floor(self) -> float:
         """Seconds since 1970 before which nothing falls due; 0 while unknown."""
@@ -299,6 +302,11 @@ def test_a_long_writer_that_enqueued_is_waited_for(
     assert claimer.drain() == [early, late]
 
 
+def claim_into(claimer: Claimer, jobs: list[int]) -> list[int]:
+    jobs += claimer.claim()
+    return jobs
+
+
 def fail_at_once(session: Session, worker: int) -> None:
     session.execute(
         "select rota.fail_jobs(array[id], array[execution], '{x}', delays => '{0}')"
@@ -313,7 +321,7 @@ def release(session: Session, worker: int) -> None:
     )
 
 
-def lose(session: Session, worker: int) -> None:
+def lose(session: Session, _worker: int) -> None:
     session.execute(
         "with gone as (select rota.register_worker('gone', '100 milliseconds') as id)"
         " select rota.claim_jobs(id) from gone"
@@ -360,7 +368,7 @@ def test_a_job_that_comes_back_is_found_above_the_floor(
         (job,) = enqueue(producer)
         way(other, worker)
         claimed: list[int] = []
-        wait_until(lambda seen=claimed: seen.extend(claimer.claim()) or seen)
+        wait_until(partial(claim_into, claimer, claimed))
         assert claimed == [job]
     claimer.raise_floor(producer)
 
@@ -400,19 +408,15 @@ def test_maintenance_stores_floors_for_new_sessions(
     assert Claimer(connect()).drain() == jobs
 
 
-def test_every_lane_has_its_own_floor(
-    claimer: Claimer, producer: Session, connect: Connect
-) -> None:
+def test_every_lane_has_its_own_floor(claimer: Claimer, producer: Session) -> None:
     """A queue nobody serves for a while keeps its jobs findable."""
     producer.execute("select rota.create_queue('slow')")
-    (job,) = (
-        producer.execute("select rota.enqueue('a', queue => 'slow')").fetchone() or ()
-    )
+    job = producer.execute("select rota.enqueue('a', queue => 'slow')").fetchone()
     claimer.run(producer)
     claimed = claimer.session.execute(
         "select id from rota.claim_jobs(%s, '{default,slow}', 5)", (claimer.worker,)
     ).fetchall()
-    assert claimed == [(job,)]
+    assert claimed == [job]
 
 
 def test_a_due_job_committed_late_is_promoted(
@@ -447,19 +451,19 @@ def test_a_due_job_committed_late_is_promoted(
     wait_until(lambda: due_floor() > before)
 
 
-def test_at_random_every_committed_job_is_claimed(connect: Connect, dsn: str) -> None:
+def test_at_random_every_committed_job_is_claimed(dsn: str) -> None:
     """100,000 jobs through enqueuers that roll back, dawdle and nest, and claimers that
     undo, release, fail and snooze; at the end nothing is left and nothing missing."""
     target, stop = 100_000, threading.Event()
     committed: list[int] = []
     claimed: list[int] = []
-    trouble: list[BaseException] = []
+    trouble: list[Exception] = []
     lock = threading.Lock()
 
     def guarded(work: Callable[[random.Random], None], seed: int) -> None:
         try:
             work(random.Random(seed))
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - told to the test below
             trouble.append(error)
             stop.set()
 
@@ -502,8 +506,8 @@ def test_at_random_every_committed_job_is_claimed(connect: Connect, dsn: str) ->
                     )
                 elif fate < 0.15:
                     session.execute(
-                        "select rota.snooze_jobs(%s, %s, array_fill('5 ms'::interval, %s))",
-                        (ids, executions, [len(ids)]),
+                        "select rota.snooze_jobs(%s, %s, %s)",
+                        (ids, executions, [timedelta(milliseconds=5)] * len(ids)),
                     )
                 else:
                     done = session.execute(

@@ -328,7 +328,10 @@ def test_the_listener_is_replaced_and_what_it_missed_is_run(
     """Nothing else wakes this runner for ten minutes."""
     monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
     long = timedelta(minutes=30)
-    find = "select pid from pg_stat_activity where query = 'listen rota'"
+    find = (
+        "select pid from pg_stat_activity"
+        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
+    )
     kill = f"select pg_terminate_backend(pid, 5000) from ({find}) as listener"
     place.app.handler("echo")(lambda job: job.payload)
 
@@ -351,6 +354,63 @@ def test_the_listener_is_replaced_and_what_it_missed_is_run(
     asyncio.run(serve())
 
 
+def test_a_sleeping_runner_is_woken_again_and_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    place.app.handler("echo")(lambda job: job.payload)
+    unfinished = "select count(*) from rota.jobs where state <> 'completed'"
+
+    def enqueue(count: int) -> None:
+        jobs = [rota.NewJob(kind="echo")] * count
+        rota.enqueue_jobs(place.connection, jobs)
+        wait_until(lambda: place.value(unfinished) == 0)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, concurrency=2, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        for count in (1, 2, 50, 1, 3, 1):  # more than it can hold, and less
+            await asyncio.to_thread(enqueue, count)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+
+
+def test_what_was_enqueued_unseen_is_run_when_it_commits(
+    place: Place, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An enqueuer that saw nobody sleep notifies nobody, however late it commits."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    place.app.handler("echo")(lambda job: job.payload)
+    early, watcher = connect(autocommit=False), connect()
+    watcher.execute("listen rota")
+    job = rota.enqueue(early, "echo")
+    asleep = (
+        "select 1 from pg_stat_activity"
+        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
+    )
+
+    def commit_late() -> None:
+        wait_until(lambda: place.connection.execute(asleep.encode()).fetchone())
+        early.commit()
+        state = f"select count(*) from rota.jobs where id = {job}"
+        done = f"{state} and state = 'completed'"
+        wait_until(lambda: place.value(done) == 1)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(commit_late)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert not list(watcher.notifies(timeout=0))  # or this would prove nothing
+
+
 def test_an_idle_runner_asks_less_than_once_a_second(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,14 +426,14 @@ def test_an_idle_runner_asks_less_than_once_a_second(
     async def idle() -> None:
         worker = rota.Worker(place.app, place.dsn)
         work = asyncio.create_task(worker.run())
-        while len(asked_at) < 8:  # noqa: ASYNC110 - it has no event to wait for
+        while len(asked_at) < 10:  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.05)
         worker.drain()
         await work
 
     asyncio.run(idle())
-    first = 4  # to register, to maintain, to ask, and once more when it listens
-    assert asked_at[7] - asked_at[first] >= 7 - first
+    first = 6  # after two for each of: it begins, it says that it sleeps, it looks
+    assert asked_at[9] - asked_at[first] >= 9 - first
 
 
 def test_a_handler_is_registered_once_per_kind() -> None:

@@ -29,7 +29,10 @@ begin
         v_lane_id := rota._lane_id(p_queue.id, 0);
     else
         perform rota._lane_id(p_queue.id, p.priority)
-        from (select distinct u.priority from unnest(p_priorities) as u (priority)) as p;
+        from (
+            select distinct u.priority
+            from unnest(p_priorities) as u (priority)
+        ) as p;
     end if;
 
     /* Positions are drawn in the order of the arrays: unnest keeps it, and nothing here

@@ -48,6 +48,7 @@ grant execute on function
     rota.fail_jobs,
     rota.release_job,
     rota.release_jobs,
+    rota.release_stray_jobs,
     rota.snooze_job,
     rota.snooze_jobs,
     rota.deregister_worker,
@@ -82,6 +83,12 @@ grant execute on function
     rota.replay_dead,
     rota.purge_dead
 to rota_operator;
+
+grant execute on function
+    rota.cron_next,
+    rota.cron_describe,
+    rota.explain_schedule
+to rota_producer, rota_worker, rota_operator, rota_observer;
 
 grant select on
     rota.jobs,

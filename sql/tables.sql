@@ -65,7 +65,7 @@ create index queue_unarchived_idx on rota.queue (id) where retention = '0';
 
 /* A job of this lane stands in the ready index under id, or under -id while it is in
 the front lane: handed back jobs run before the others of their priority. No queued job
-has a position below its lane's floor (decision 3). */
+has a position below its lane's floor (decision 2). */
 create table rota.lane (
     id integer not null generated always as identity,
     queue_id integer not null,

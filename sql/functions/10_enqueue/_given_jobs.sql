@@ -32,6 +32,7 @@ begin
         from unnest(p_kinds, p_payloads, p_priorities, p_run_ats, p_delays, p_keys)
             with ordinality
             as g (kind, payload, priority, given_run_at, delay, key, number)
+        where g.number <= cardinality(p_payloads)
     ),
 
     lane as materialized (

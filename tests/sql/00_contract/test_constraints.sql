@@ -41,7 +41,8 @@ select is_empty(
 
 prepare running_without_worker as
 insert into rota.job (
-    run_at, created_at, claimed_at, lane_id, max_attempts, execution, attempt, state, kind,
+    run_at, created_at, claimed_at, lane_id, max_attempts, execution, attempt, state,
+        kind,
     payload
 )
 values (now(), now(), now(), 1, 1, 1, 1, 'running', 'k', '{}');
@@ -59,7 +60,7 @@ values (now(), now(), 1, 1, 'done', 'k', '{}');
 
 select throws_like(
     'running_without_worker', '%job_running_is_held%',
-    'a running job is held by a worker, whoever writes it'
+    'a running job has a worker, whoever writes it'
 );
 select throws_like(
     'queued_without_position', '%job_queued_has_position%',

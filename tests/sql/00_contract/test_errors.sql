@@ -39,7 +39,8 @@ select throws_ok(
     'a token never handed out is answered with RT005'
 );
 select throws_ok(
-    $$ select rota.enqueue('k', idempotency_key => 'held', on_duplicate => 'replace') $$,
+    $$ select rota.enqueue('k', idempotency_key => 'held',
+       on_duplicate => 'replace') $$,
     'RT005', 'job cannot be replaced',
     'replacing a running job is answered with RT005'
 );
@@ -100,10 +101,12 @@ from (
     ('select pg_temp.complete(job, 0) from ref'),
     ('select rota.complete_job(-1, 1)'),
     ($$ select rota.enqueue('k', queue => 'no "such" '' queue') $$),
-    ($$ select rota.enqueue('k', idempotency_key => 'held', on_duplicate => 'replace') $$),
+    ($$ select rota.enqueue('k', idempotency_key => 'held',
+        on_duplicate => 'replace') $$),
     ('select rota.heartbeat(-1)'),
     ($$ select rota.enqueue(repeat('k', 201)) $$),
-    ($$ select rota.enqueue('k', idempotency_key => 'held', on_duplicate => 'reject') $$),
+    ($$ select rota.enqueue('k', idempotency_key => 'held',
+        on_duplicate => 'reject') $$),
     ($$ select rota.enqueue('k', retry_policy => 'none') $$),
     ($$ select rota.create_queue('default') $$),
     ('select rota.enqueue(null)')

@@ -27,13 +27,13 @@ select set_eq(
     array[
         'alter_queue', 'alter_retry_policy', 'alter_settings', 'cancel_job',
         'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs', 'create_queue',
-        'create_retry_policy', 'deregister_worker', 'enqueue', 'enqueue_jobs',
-        'enqueuers_in_flight', 'mark_busy', 'mark_idle',
-        'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs', 'fold_tally',
-        'heartbeat', 'maintain', 'pause_queue', 'promote_jobs', 'purge_archive',
-        'purge_dead', 'purge_keys', 'purge_workers', 'reap_workers', 'register_worker',
-        'release_job', 'release_jobs', 'replay_dead', 'resume_queue', 'snooze_job',
-        'snooze_jobs', 'time_out_jobs', 'version'
+        'create_retry_policy', 'cron_describe', 'cron_next', 'deregister_worker', 'enqueue', 'enqueue_jobs',
+        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'explain_schedule', 'fail_job',
+        'fail_jobs',
+        'fold_tally', 'heartbeat', 'maintain', 'mark_busy', 'mark_idle', 'pause_queue',
+        'promote_jobs', 'purge_archive', 'purge_dead', 'purge_keys', 'purge_workers',
+        'reap_workers', 'register_worker', 'release_job', 'release_stray_jobs', 'release_jobs', 'replay_dead',
+        'resume_queue', 'snooze_job', 'snooze_jobs', 'time_out_jobs', 'version'
     ],
     'the public functions are these and no others'
 );
@@ -49,7 +49,8 @@ select is_empty(
 select is_empty(
     $$ select name from function
        where not is_private and prosecdef
-           and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false) $$,
+           and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig),
+               false) $$,
     'every public function pins its search path'
 );
 select is_empty(
@@ -72,7 +73,8 @@ select is_empty(
     $$ select f.name from function as f
        where f.is_private
            and exists (
-               select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) as a
+               select from aclexplode(coalesce(f.proacl, acldefault('f',
+                   f.proowner))) as a
                where a.grantee <> f.proowner
            ) $$,
     'every private function is granted to nobody'
@@ -111,13 +113,15 @@ select is_empty(
 select is_empty(
     $$ select name from function
        where provolatile <> 'v'
-           and prosrc ~* ('\m(insert into|update rota|delete from|for update|for key share'
-               '|nextval|random|pg_notify|clock_timestamp)\M') $$,
-    'no function that writes, locks or draws is labelled otherwise'
+           and prosrc ~* ('\m(insert into|update rota|delete from|for update'
+               '|for key share'
+               '|nextval|pg_notify|clock_timestamp|set_config)\M') $$,
+    'no function that writes, locks or reads the clock is labelled otherwise'
 );
 select is_empty(
     $$ select name from function
-       where provolatile = 'i' and prosrc ~ '\m(from|join)\s+rota\.[a-z_]+\M(?!\s*\()' $$,
+       where provolatile = 'i'
+           and prosrc ~ '\m(from|join)\s+rota\.[a-z_]+\M(?!\s*\()' $$,
     'no function that reads a table is labelled immutable'
 );
 select is_empty(

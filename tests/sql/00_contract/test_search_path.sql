@@ -1,8 +1,8 @@
 begin;
 select plan(7);
 
-/* A hostile caller: names that rota's functions use without a schema, and operators that
-fit their arguments, in a schema ahead of the catalog and in pg_temp. Whatever of
+/* A hostile caller: names that rota's functions use without a schema, and operators
+that fit their arguments, in a schema ahead of the catalog and in pg_temp. Whatever of
 it runs leaves a mark; sequences count even inside a transaction that fails. */
 create schema trap;
 create sequence trap.mark;
@@ -35,7 +35,9 @@ declare
     v_type text;
 begin
     foreach v_operator in array '{=,<>,<,>,<=,>=}'::text[] loop
-        for v_type in select unnest('{integer,text,bigint,timestamptz,interval}'::text[]) loop
+        for v_type in
+            select unnest('{integer,text,bigint,timestamptz,interval}'::text[])
+        loop
             execute format(
                 'create operator trap.%s (leftarg = %s, rightarg = %s, function = %s)',
                 v_operator, v_type, v_type,
@@ -54,7 +56,9 @@ $$;
 
 /* Functions of the same name and arguments. */
 create function trap.clock_timestamp() returns timestamptz
-language sql as $$ select case when trap.spring() then '1970-01-01'::pg_catalog.timestamptz end $$;
+language sql as $$
+    select case when trap.spring() then '1970-01-01'::pg_catalog.timestamptz end
+$$;
 create function trap.random() returns double precision
 language sql as $$ select case when trap.spring() then 0.0::double precision end $$;
 create function trap.nextval(text) returns bigint
@@ -142,7 +146,8 @@ begin
     loop
         perform pg_temp.call('select rota.' || v_statement);
     end loop;
-    select format('''{%s}'', ''{1}''', j.id) into v_ids from rota.jobs as j where j.kind = 'g';
+    select format('''{%s}'', ''{1}''', j.id) into v_ids from rota.jobs as j
+    where j.kind = 'g';
     perform pg_temp.call(format(
         'select rota.exchange(%s, ''{q,r}'', 2, %s, null, ''[{"id": 1, "execution": 1,'
         ' "outcome": "failed", "delay": 1}]'')', v_worker, v_ids
@@ -157,7 +162,7 @@ begin
         perform pg_temp.call('select rota.' || v_statement);
     end loop;
     foreach v_statement in array
-        '{jobs,executions,queue_stats,worker_status,dead_letters,queue_settings}'::text[]
+        '{jobs,executions,queue_stats,worker_status,dead_letters,settings}'::text[]
     loop
         perform pg_temp.call('select max(v) from (select 1 as v from rota.'
             || v_statement || ') as s');
@@ -183,7 +188,9 @@ select bag_eq(
         ('h', 'cancelled') $$,
     'to each job'
 );
-select is((select count(*)::integer from pg_temp.job), 0, 'no row went to a false table');
+select is(
+    (select count(*)::integer from pg_temp.job), 0, 'no row went to a false table'
+);
 select throws_like(
     $$ select pg_temp.call('select rota.claim_jobs(0)') $$, 'worker lost or unknown',
     'errors are raised as ever'

@@ -27,7 +27,8 @@ begin
     end if;
     perform rota.create_queue(v_queue);
     v_id := rota.enqueue(
-        'k', queue => v_queue, delay => case p_state when 'scheduled' then interval '1 h' end
+        'k', queue => v_queue,
+            delay => case p_state when 'scheduled' then interval '1 h' end
     );
     case p_state
         when 'scheduled', 'queued' then

@@ -5,7 +5,8 @@ do $$
 begin
     perform rota.create_retry_policy('fixed', 'fixed', base => '7 s', jitter => 'none');
     perform rota.create_retry_policy(
-        'linear', 'linear', base => '10 s', factor => 0.5, cap => '1 day', jitter => 'none'
+        'linear', 'linear', base => '10 s', factor => 0.5, cap => '1 day',
+            jitter => 'none'
     );
     perform rota.create_retry_policy(
         'doubling', base => '3 s', cap => '10 days', jitter => 'none'
@@ -25,9 +26,12 @@ begin
         'capped', 'list', delays => array['1 s', '1 day']::interval[], cap => '1 h',
         jitter => 'none'
     );
-    perform rota.create_retry_policy('full', 'fixed', base => '100 s', jitter => 'full');
     perform rota.create_retry_policy(
-        'quarter', 'fixed', base => '100 s', jitter => 'fraction', jitter_fraction => 0.25
+        'full', 'fixed', base => '100 s', jitter => 'full'
+    );
+    perform rota.create_retry_policy(
+        'quarter', 'fixed', base => '100 s', jitter => 'fraction',
+            jitter_fraction => 0.25
     );
     perform rota.create_retry_policy(
         'none of it', 'fixed', base => '100 s', jitter_fraction => 0

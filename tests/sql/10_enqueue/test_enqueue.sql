@@ -101,7 +101,8 @@ from (
     ('%I %s %L {} \x00 ${now}'),
     ('two  words, '' quotes "')
 ) as s (text)
-cross join lateral pg_temp.stored(format('%L, idempotency_key => %L', s.text, s.text)) as j;
+cross join lateral pg_temp.stored(format('%L, idempotency_key => %L', s.text,
+    s.text)) as j;
 select is(
     (pg_temp.stored(format('''k'', priority => %s', p.priority))).priority::integer,
     p.priority,

@@ -25,7 +25,8 @@ from rota.enqueue_jobs(
     array['{"n": 1}', '{"n": 2}', '{"n": 3}', 'null']::jsonb[],
     queue => 'mail',
     priorities => array[0, 5, -5, 0],
-    run_ats => array[null, '2030-01-01 13:00+00', null, '2029-01-01 00:00+00']::timestamptz[],
+    run_ats => array[null, '2030-01-01 13:00+00', null,
+        '2029-01-01 00:00+00']::timestamptz[],
     delays => array['1 minute', null, null, null]::interval[],
     max_attempts => 3,
     retry_policy => 'default'
@@ -37,12 +38,14 @@ select results_eq(
     'every row of the batch is answered, in order, as new'
 );
 select results_eq(
-    $$ select j.kind, j.payload, j.priority, j.state, j.run_at, j.max_attempts, j.timeout
+    $$ select j.kind, j.payload, j.priority, j.state, j.run_at, j.max_attempts,
+       j.timeout
        from made inner join rota.jobs as j using (id) order by made.number $$,
     $$ values
        ('a', '{"n": 1}'::jsonb, 0::smallint, 'scheduled',
            timestamptz '2030-01-01 12:01+00', 3, interval '1 minute'),
-       ('b', '{"n": 2}', 5::smallint, 'scheduled', '2030-01-01 13:00+00', 3, '1 minute'),
+       ('b', '{"n": 2}', 5::smallint, 'scheduled', '2030-01-01 13:00+00', 3,
+           '1 minute'),
        ('c', '{"n": 3}', -5::smallint, 'queued', '2030-01-01 12:00+00', 3, '1 minute'),
        ('d', 'null', 0::smallint, 'queued', '2029-01-01 00:00+00', 3, '1 minute') $$,
     'each row has its own kind, payload, priority and time'
@@ -101,7 +104,8 @@ select results_eq(
 select results_eq(
     $$ select e.is_new, k.number
        from rota.enqueue_jobs(array['w'], array['9', '9']::jsonb[],
-           idempotency_keys => array['p', 'q']) with ordinality as e (id, is_new, number)
+           idempotency_keys => array['p', 'q']) with ordinality as e (id, is_new,
+               number)
        inner join keyed as k on k.id = e.id and k.is_new
        order by e.number $$,
     'values (false, 2::bigint), (false, 1)',
@@ -152,27 +156,35 @@ from (
     ('array[''a'', ''b''], array[''{}'', ''{}'', ''{}'']::jsonb[]', '22023', null),
     ('array[''a''], array[''{}'']::jsonb[], priorities => array[1, 2]', '22023', null),
     ('array[''a''], array[''{}'']::jsonb[], priorities => ''{}''', '22023', null),
-    ('array[''a''], array[''{}'']::jsonb[], run_ats => array[now(), now()]', '22023', null),
-    ('array[''a''], array[''{}'']::jsonb[], delays => array[''1 s'', ''1 s'']::interval[]',
+    ('array[''a''], array[''{}'']::jsonb[], run_ats => array[now(), now()]', '22023',
+        null),
+    ('array[''a''], array[''{}'']::jsonb[],'
+        ' delays => array[''1 s'', ''1 s'']::interval[]',
         '22023', null),
     ('array[''a''], array[''{}'']::jsonb[], idempotency_keys => array[''k'', ''l'']',
         '22023', null),
-    ('array[null, ''b''], array[''{}'', ''{}'']::jsonb[]', '22023', 'invalid jobs[1].kind'),
-    ('array[null::text], array[''{}'', ''{}'']::jsonb[]', '22023', 'invalid jobs[1].kind'),
+    ('array[null, ''b''], array[''{}'', ''{}'']::jsonb[]', '22023',
+        'invalid jobs[1].kind'),
+    ('array[null::text], array[''{}'', ''{}'']::jsonb[]', '22023',
+        'invalid jobs[1].kind'),
     ('array[array[''a'']], array[''{}'']::jsonb[]', '22023', 'invalid jobs[1].kind'),
     ('''[0:0]={a}''::text[], array[''{}'']::jsonb[]', '22023', 'invalid jobs[1].kind'),
-    ('array[''a'', ''''], array[''{}'', ''{}'']::jsonb[]', '22023', 'invalid jobs[2].kind'),
+    ('array[''a'', ''''], array[''{}'', ''{}'']::jsonb[]', '22023',
+        'invalid jobs[2].kind'),
     ('array[''a''], array[''{}'', null]::jsonb[]', '22023', 'invalid jobs[2].payload'),
-    ('array[''a''], array[''1'', ''"xxxxxxxxx"'']::jsonb[], queue => ''small''', 'RT008',
+    ('array[''a''], array[''1'', ''"xxxxxxxxx"'']::jsonb[], queue => ''small''',
+        'RT008',
         'jobs[2].payload too large'),
-    ('array[''a''], array[''{}'', ''{}'']::jsonb[], priorities => array[0, null]', '22023',
+    ('array[''a''], array[''{}'', ''{}'']::jsonb[], priorities => array[0, null]',
+        '22023',
         'invalid jobs[2].priority'),
     ('array[''a''], array[''{}'', ''{}'']::jsonb[],'
         ' run_ats => array[now(), ''infinity'']', '22023', 'invalid jobs[2].run_at'),
     ('array[''a''], array[''{}'']::jsonb[], run_ats => array[now()],'
         ' delays => array[''1 s'']::interval[]', '22023', 'invalid jobs[1].delay'),
     ('array[''a''], array[''{}'', ''{}'']::jsonb[],'
-        ' delays => array[''1 s'', ''-1 s'']::interval[]', '22023', 'invalid jobs[2].delay'),
+        ' delays => array[''1 s'', ''-1 s'']::interval[]', '22023',
+            'invalid jobs[2].delay'),
     ('array[''a''], array[''{}'', ''{}'']::jsonb[],'
         ' idempotency_keys => array[''k'', '''']', '22023',
         'invalid jobs[2].idempotency_key'),

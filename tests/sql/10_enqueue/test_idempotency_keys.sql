@@ -118,7 +118,8 @@ select is(
 from expected as e
 order by e.number;
 select set_eq(
-    $$ select m.state as was, j.state, j.kind, j.payload, j.priority, j.attempt, j.run_at
+    $$ select m.state as was, j.state, j.kind, j.payload, j.priority, j.attempt,
+       j.run_at
        from rota.jobs as j inner join made as m using (id) where j.kind = 'new' $$,
     $$ select s.was, e.*
        from unnest('{scheduled,queued,retrying}'::text[]) as s (was)
@@ -137,13 +138,15 @@ rollback to asked;
 
 /* Replacing may also put off. */
 select is(
-    rota.enqueue('later', queue => 'queued', delay => '1 h', idempotency_key => 'queued',
+    rota.enqueue('later', queue => 'queued', delay => '1 h',
+        idempotency_key => 'queued',
         on_duplicate => 'replace'),
     (select id from made where state = 'queued'),
     'a queued job can be replaced by one that is due later'
 );
 select is_empty(
-    $$ select c.* from ref cross join lateral rota.claim_jobs(ref.worker, '{queued}') as c $$,
+    $$ select c.* from ref cross join lateral rota.claim_jobs(ref.worker,
+       '{queued}') as c $$,
     'and is not handed out before that'
 );
 

@@ -18,7 +18,8 @@ create function pg_temp.claimed(p_queues text[], p_max_jobs integer)
 returns setof text
 language sql
 as $$
-    select c.kind from ref cross join lateral rota.claim_jobs(worker, p_queues, p_max_jobs) as c
+    select c.kind from ref cross join lateral rota.claim_jobs(worker, p_queues,
+        p_max_jobs) as c
 $$;
 
 do $$
@@ -42,14 +43,18 @@ select results_eq(
     'the first job handed out is the oldest of the highest priority'
 );
 select results_eq(
-    $$ select pg_temp.claimed('{a}', 3) $$, $$ values ('high 2'), ('mid 1'), ('mid 2') $$,
+    $$ select pg_temp.claimed('{a}', 3) $$, $$ values ('high 2'), ('mid 1'),
+       ('mid 2') $$,
     'a batch goes down the priorities, first in first out within each'
 );
 select results_eq(
-    $$ select pg_temp.claimed('{a}', 100) $$, $$ values ('mid 3'), ('low 1'), ('low 2') $$,
+    $$ select pg_temp.claimed('{a}', 100) $$, $$ values ('mid 3'), ('low 1'),
+       ('low 2') $$,
     'a batch larger than the queue takes what there is'
 );
-select is_empty($$ select pg_temp.claimed('{a}', 1) $$, 'and then there is nothing left');
+select is_empty(
+    $$ select pg_temp.claimed('{a}', 1) $$, 'and then there is nothing left'
+);
 
 select is(
     (select count(*)::integer from rota.jobs as j, ref
@@ -70,7 +75,8 @@ end;
 $$;
 set local test.now = '2030-01-01 12:00:05+00';
 select results_eq(
-    $$ select c.execution, c.attempt, c.max_attempts, c.queue, c.priority, c.kind, c.payload,
+    $$ select c.execution, c.attempt, c.max_attempts, c.queue, c.priority, c.kind,
+       c.payload,
            c.timeout, c.run_at, c.created_at
        from ref cross join lateral rota.claim_jobs(worker, '{b}') as c $$,
     $$ values (1, 1, 4, 'b', 3::smallint, 'full', '{"x": 1}'::jsonb, interval '10 s',
@@ -253,7 +259,8 @@ select is(
     0, 'no refused call claimed anything'
 );
 select is(
-    (select count(*)::integer from pg_temp.claimed(array[array['default', 'a']], 10)), 1,
+    (select count(*)::integer from pg_temp.claimed(array[array['default', 'a']], 10)),
+        1,
     'an array of several dimensions names queues like any other'
 );
 select * from finish();

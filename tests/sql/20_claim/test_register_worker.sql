@@ -27,7 +27,8 @@ select results_eq(
     'a worker begins with a lease of 30 seconds'
 );
 select is(
-    (select w.lease_expires_at from rota.worker_status as w, made where w.id = made.second),
+    (select w.lease_expires_at from rota.worker_status as w, made
+    where w.id = made.second),
     '2030-01-01 12:01+00',
     'or with the one it asks for'
 );

@@ -61,7 +61,8 @@ select throws_ok('select rota.heartbeat(0)', 'RT007', null, 'and that of a stran
 
 do $$
 begin
-    perform rota.cancel_jobs(array_agg(j.id)) from rota.jobs as j where j.kind in ('a', 'c');
+    perform rota.cancel_jobs(array_agg(j.id)) from rota.jobs as j
+    where j.kind in ('a', 'c');
 end;
 $$;
 select results_eq(

@@ -41,23 +41,27 @@ $$;
 set local test.now = '2030-01-01 12:00:01+00';
 select bag_eq(
     $$ select k.kind, c.state
-       from rota.cancel_jobs(array_append(array(select id from job), 0::bigint), 'why') as c
+       from rota.cancel_jobs(array_append(array(select id
+       from job), 0::bigint), 'why') as c
        inner join job as k using (id) $$,
-    $$ values ('queued', 'cancelled'), ('scheduled', 'cancelled'), ('unkept', 'cancelled'),
+    $$ values ('queued', 'cancelled'), ('scheduled', 'cancelled'), ('unkept',
+       'cancelled'),
         ('completes', 'running'), ('fails', 'running'), ('releases', 'running'),
         ('snoozes', 'running'), ('is lost', 'running'), ('times out', 'running') $$,
-    'waiting jobs are cancelled at once, running ones are asked to stop, the rest is no job'
+    'waiting jobs are cancelled at once, running ones are asked to stop'
 );
 select results_eq(
     $$ select j.kind, j.state, j.reason, j.finished_at, j.payload, j.priority
        from rota.jobs as j where j.state = 'cancelled' order by 1 $$,
     $$ values ('queued', 'cancelled', 'why', timestamptz '2030-01-01 12:00:01+00',
            '{"p": 1}'::jsonb, 0::smallint),
-       ('scheduled', 'cancelled', 'why', '2030-01-01 12:00:01+00', '{}', 3::smallint) $$,
+       ('scheduled', 'cancelled', 'why', '2030-01-01 12:00:01+00', '{}',
+           3::smallint) $$,
     'a cancelled job keeps its payload and the reason'
 );
 select is(
-    (select s.unarchived_cancelled_count from rota.queue_stats as s where s.queue = 'unkept'),
+    (select s.unarchived_cancelled_count from rota.queue_stats as s
+    where s.queue = 'unkept'),
     1::bigint, 'on a queue that keeps no archive it is counted'
 );
 select is(
@@ -73,7 +77,8 @@ select results_eq(
     'asking again is fine'
 );
 select results_eq(
-    $$ select j.cancel_requested_at, j.reason from rota.jobs as j where j.kind = 'fails' $$,
+    $$ select j.cancel_requested_at, j.reason from rota.jobs as j
+       where j.kind = 'fails' $$,
     $$ values (timestamptz '2030-01-01 12:00:01+00', 'why') $$,
     'and the first request stands'
 );
@@ -175,7 +180,8 @@ select is(
     2000, 'an endless one is cut'
 );
 select throws_ok(
-    format('select rota.%s', b.call), b.code, null, format('refused with %s: %s', b.code, b.call)
+    format('select rota.%s', b.call), b.code, null, format('refused with %s: %s',
+        b.code, b.call)
 )
 from (
     values

@@ -92,7 +92,8 @@ select is_empty(
     $$ select * from rota.jobs where kind in ('u', 'v') $$, 'and are gone'
 );
 select is(
-    (select s.unarchived_completed_count from rota.queue_stats as s where s.queue = 'unkept'),
+    (select s.unarchived_completed_count from rota.queue_stats as s
+    where s.queue = 'unkept'),
     2::bigint, 'but counted'
 );
 

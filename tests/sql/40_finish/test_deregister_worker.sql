@@ -38,7 +38,8 @@ select results_eq(
 select results_eq(
     $$ select w.state, w.ended_at, w.lost_at, w.running_count
        from rota.worker_status as w, ref where w.id = ref.one $$,
-    $$ values ('ended', timestamptz '2030-01-01 12:00+00', null::timestamptz, 0::bigint) $$,
+    $$ values ('ended', timestamptz '2030-01-01 12:00+00', null::timestamptz,
+       0::bigint) $$,
     'the worker has ended and is not lost'
 );
 select throws_ok(
@@ -47,7 +48,8 @@ select throws_ok(
 )
 from (
     values
-    ('deregister_worker(one)'), ('heartbeat(one)'), ('claim_jobs(one)'), ('exchange(one)')
+    ('deregister_worker(one)'), ('heartbeat(one)'), ('claim_jobs(one)'),
+        ('exchange(one)')
 ) as c (call);
 select throws_ok('select rota.deregister_worker(null)', 'RT007', null, 'so is nobody');
 select throws_ok('select rota.deregister_worker(0)', 'RT007', null, 'and a stranger');

@@ -15,7 +15,9 @@ create temp table ref as
 select rota.register_worker('w', '1 day') as worker;
 do $$
 begin
-    perform rota.create_retry_policy('minute', 'fixed', base => '1 min', jitter => 'none');
+    perform rota.create_retry_policy(
+        'minute', 'fixed', base => '1 min', jitter => 'none'
+    );
     perform rota.create_retry_policy(
         'steps', 'list', delays => '{1 s,2 s}'::interval[], jitter => 'none'
     );
@@ -23,7 +25,9 @@ begin
     perform rota.enqueue_jobs(
         '{a,b,c,d,e,f,g}', array_fill('{"p": 1}'::jsonb, array[7]), 'q'
     );
-    perform rota.enqueue('own', queue => 'q', retry_policy => 'steps', max_attempts => 4);
+    perform rota.enqueue(
+        'own', queue => 'q', retry_policy => 'steps', max_attempts => 4
+    );
     perform rota.claim_jobs(worker, '{q}', 8) from ref;
 end;
 $$;
@@ -163,7 +167,8 @@ begin
 end;
 $$;
 select lives_ok(
-    $$ select rota.fail_job(id, 1, 'it''s; drop table rota.job; -- ' || e'\n\u00e9\t"') from last $$,
+    $$ select rota.fail_job(id, 1,
+       'it''s; drop table rota.job; -- ' || e'\n\u00e9\t"') from last $$,
     'any text may be an error'
 );
 select is(
@@ -213,7 +218,8 @@ select is_empty(
 );
 select lives_ok(
     $$ select rota.fail_jobs(
-        array[array[pg_temp.id('g'), 0]], array[array[9, 9]], array[array['e', 'e']]) $$,
+        array[array[pg_temp.id('g'), 0]], array[array[9, 9]], array[array['e',
+            'e']]) $$,
     'tokens in several dimensions are tokens'
 );
 select lives_ok(

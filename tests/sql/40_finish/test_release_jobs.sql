@@ -15,7 +15,9 @@ create temp table ref as
 select rota.register_worker('w', '1 day') as worker;
 do $$
 begin
-    perform rota.enqueue_jobs('{a,b,c}', array_fill('{}'::jsonb, array[3]), max_attempts => 2);
+    perform rota.enqueue_jobs(
+        '{a,b,c}', array_fill('{}'::jsonb, array[3]), max_attempts => 2
+    );
     perform rota.claim_jobs(worker, max_jobs => 2) from ref;
 end;
 $$;
@@ -42,7 +44,8 @@ $$;
 select set_eq(
     $$ select k.kind, r.state, r.run_at
        from rota.release_jobs(
-           array[pg_temp.id('b'), pg_temp.id('a'), pg_temp.id('c'), 0], '{1,1,0,1}') as r
+           array[pg_temp.id('b'), pg_temp.id('a'), pg_temp.id('c'), 0],
+               '{1,1,0,1}') as r
        inner join job as k using (id) $$,
     $$ values ('a', 'queued', timestamptz '2030-01-01 12:00+00'),
         ('b', 'queued', '2030-01-01 12:00+00') $$,
@@ -98,7 +101,9 @@ begin
     perform rota.fail_job(pg_temp.id('a'), 13, 'e', delay => '0');
 end;
 $$;
-select is(pg_temp.facts('a'), 'queued attempt 1 execution 13', 'the first failure charges one');
+select is(
+    pg_temp.facts('a'), 'queued attempt 1 execution 13', 'the first failure charges one'
+);
 do $$
 begin
     perform rota.claim_jobs(worker) from ref;
@@ -150,7 +155,9 @@ select throws_ok(
 select throws_ok(
     'select rota.release_job(0, 1)', 'RT002', null, 'of a job there is'
 );
-select is_empty($$ select * from rota.release_jobs('{}', '{}') $$, 'an empty batch is fine');
+select is_empty(
+    $$ select * from rota.release_jobs('{}', '{}') $$, 'an empty batch is fine'
+);
 select is(pg_temp.facts('b'), 'running attempt 1 execution 2', 'the other jobs run on');
 select * from finish();
 rollback;

@@ -15,7 +15,9 @@ create temp table ref as
 select rota.register_worker('w', '1 day') as worker;
 do $$
 begin
-    perform rota.enqueue_jobs('{a,b}', array_fill('{}'::jsonb, array[2]), max_attempts => 1);
+    perform rota.enqueue_jobs(
+        '{a,b}', array_fill('{}'::jsonb, array[2]), max_attempts => 1
+    );
     perform rota.claim_jobs(worker, max_jobs => 2) from ref;
 end;
 $$;

@@ -92,7 +92,8 @@ select results_eq(
     'jobs are claimed in order'
 );
 select results_eq(
-    $$ select x.event, x.execution, x.attempt, x.max_attempts, x.queue, x.priority, x.kind,
+    $$ select x.event, x.execution, x.attempt, x.max_attempts, x.queue, x.priority,
+       x.kind,
            x.payload, x.timeout, x.run_at, x.created_at
        from ref cross join lateral rota.exchange(worker, max_jobs => 1) as x
        where x.event = 'claimed' $$,
@@ -133,7 +134,8 @@ select results_eq(
     'settlements sent again are accepted again'
 );
 select is(
-    (select count(*)::integer from rota.executions as e where e.job_id = pg_temp.id('c')),
+    (select count(*)::integer from rota.executions as e
+    where e.job_id = pg_temp.id('c')),
     1, 'and recorded once'
 );
 select results_eq(
@@ -143,7 +145,8 @@ select results_eq(
     'an execution named more than once ends once'
 );
 select is(
-    (select count(*)::integer from rota.executions as e where e.job_id = pg_temp.id('b')),
+    (select count(*)::integer from rota.executions as e
+    where e.job_id = pg_temp.id('b')),
     1, 'and is recorded once'
 );
 select results_eq(
@@ -176,7 +179,9 @@ as $$
     from ref inner join rota.worker_status as w on w.id = ref.worker
 $$;
 set local test.now = '2030-01-01 12:00:09.999+00';
-select lives_ok('select * from pg_temp.said()', 'an exchange before a sixth of the lease');
+select lives_ok(
+    'select * from pg_temp.said()', 'an exchange before a sixth of the lease'
+);
 select is(pg_temp.lease(), '60 s', 'renews nothing, which spares a row version');
 set local test.now = '2030-01-01 12:00:10+00';
 select lives_ok('select * from pg_temp.said()', 'one after a sixth of the lease');
@@ -194,7 +199,8 @@ select throws_ok(
     'a lost worker is refused'
 );
 select is(
-    (select j.state from rota.jobs as j where j.kind = 'd'), 'queued', 'and settles nothing'
+    (select j.state from rota.jobs as j where j.kind = 'd'), 'queued',
+        'and settles nothing'
 );
 do $$
 begin
@@ -211,7 +217,8 @@ select results_eq(
 create temp table before_refusals as
 select jsonb_agg(j order by j.id) as jobs from rota.jobs as j;
 select throws_ok(
-    format('select * from ref cross join lateral rota.exchange(worker, %s)', b.arguments),
+    format('select * from ref cross join lateral rota.exchange(worker, %s)',
+        b.arguments),
     b.code, null, format('refused with %s: %s', b.code, left(b.arguments, 90))
 )
 from (
@@ -227,7 +234,8 @@ from (
     ('completed_executions => ''{1}''', '22023'),
     ('completed_ids => ''{1,2}'', completed_executions => ''{1}''', '22023'),
     ('completed_ids => array[null::bigint], completed_executions => ''{1}''', '22023'),
-    ('completed_ids => ''{1}'', completed_executions => ''{1}'', completed_results => ''{}''',
+    ('completed_ids => ''{1}'', completed_executions => ''{1}'','
+        ' completed_results => ''{}''',
         '22023'),
     ('returned => ''null''', '22023'),
     ('returned => ''{}''', '22023'),
@@ -236,7 +244,8 @@ from (
 ) as b (arguments, code);
 select throws_ok(
     format(
-        'select * from ref cross join lateral rota.exchange(worker, returned => %L)', b.item
+        'select * from ref cross join lateral rota.exchange(worker, returned => %L)',
+            b.item
     ),
     '22023', null, 'refused in returned: ' || left(b.item, 90)
 )
@@ -273,14 +282,16 @@ from (
 ) as b (item);
 select lives_ok(
     format(
-        'select * from ref cross join lateral rota.exchange(worker, returned => %L)', b.item
+        'select * from ref cross join lateral rota.exchange(worker, returned => %L)',
+            b.item
     ),
     'understood: ' || b.item
 )
 from (
     values
     ('[]'),
-    ('[{"id": 0, "execution": 1, "outcome": "failed", "error": null, "retryable": null}]'),
+    ('[{"id": 0, "execution": 1, "outcome": "failed", "error": null,'
+        ' "retryable": null}]'),
     ('[{"id": 0, "execution": 1, "outcome": "failed", "delay": null}]'),
     ('[{"id": 0, "execution": 1, "outcome": "snoozed", "delay": 1e-400}]'),
     ('[{"id": 999999999999999999, "execution": 999999999, "outcome": "released"}]')

@@ -45,7 +45,8 @@ declare
     v_place text;
 begin
     execute format(
-        'select (select c.relname from pg_class as c where c.oid = t.tableoid) from %s as t'
+        'select (select c.relname from pg_class as c where c.oid = t.tableoid)'
+        ' from %s as t'
         ' where %s = (select id from rota.jobs where kind = %L) limit 1',
         p_table,
         case when p_table::text like '%attempt' then 't.job_id' else 't.id' end,
@@ -73,7 +74,9 @@ from (
 ) as t (name, place);
 
 set local test.now = '2030-01-02 23:59:59+00';
-select cmp_ok(rota.ensure_partitions(), '>=', 8, 'partitions older than the retention go');
+select cmp_ok(
+    rota.ensure_partitions(), '>=', 8, 'partitions older than the retention go'
+);
 select results_eq(
     format('select pg_temp.days(%L)', t.name),
     $$ values ('20300102'), ('20300103'), ('20300104'), ('20300105') $$,
@@ -89,7 +92,8 @@ begin
 end;
 $$;
 select is(
-    pg_temp.place(t.name::regclass, t.kind), t.place, format('%s is in %s', t.kind, t.place)
+    pg_temp.place(t.name::regclass, t.kind), t.place, format('%s is in %s', t.kind,
+        t.place)
 )
 from (
     values

@@ -35,7 +35,8 @@ create function pg_temp.counts()
 returns setof text
 language sql
 as $$
-    select concat_ws(' ', s.queue, s.unarchived_completed_count, s.unarchived_cancelled_count)
+    select concat_ws(' ', s.queue, s.unarchived_completed_count,
+        s.unarchived_cancelled_count)
     from rota.queue_stats as s
     where s.queue <> 'default'
     order by 1

@@ -24,7 +24,8 @@ begin
     perform rota.enqueue('slow', timeout => '1 min');
     perform rota.claim_jobs(alive) from ref;
     perform rota.cancel_job(
-        rota.enqueue('old', queue => 'brief', idempotency_key => 'k', key_ttl => '1 min')
+        rota.enqueue('old', queue => 'brief', idempotency_key => 'k',
+            key_ttl => '1 min')
     );
     perform rota.cancel_job(rota.enqueue('counted', queue => 'unkept'));
     perform rota.cancel_job(rota.enqueue('counted', queue => 'unkept'));
@@ -35,7 +36,8 @@ end;
 $$;
 
 select results_eq(
-    $$ select m.promoted_count, m.lost_worker_count, m.returned_count, m.timed_out_count,
+    $$ select m.promoted_count, m.lost_worker_count, m.returned_count,
+       m.timed_out_count,
            m.purged_count, m.next_due_at
        from rota.maintain() as m $$,
     $$ values (0, 0, 0, 0, 0, timestamptz '2030-01-01 12:01+00') $$,
@@ -43,8 +45,10 @@ select results_eq(
 );
 set local test.now = '2030-01-01 14:00+00';
 select results_eq(
-    $$ select m.promoted_count, m.lost_worker_count, m.returned_count, m.timed_out_count,
-           m.purged_count, m.next_due_at between '2030-01-01 14:00+00' and '2030-01-01 17:00+00'
+    $$ select m.promoted_count, m.lost_worker_count, m.returned_count,
+       m.timed_out_count,
+           m.purged_count, m.next_due_at between '2030-01-01 14:00+00'
+               and '2030-01-01 17:00+00'
        from rota.maintain() as m $$,
     $$ values (1, 1, 1, 1, 1, true) $$,
     'maintain promotes, reaps, times out and purges, and says how much'
@@ -58,10 +62,12 @@ select bag_eq(
 select is_empty('select * from rota.idempotency_key', 'expired keys are gone');
 select is((select count(*) from rota.tally), 1::bigint, 'the tally is folded');
 select isnt(
-    to_regclass('rota.archive_20300104'), null, 'the partitions of the next days are there'
+    to_regclass('rota.archive_20300104'), null,
+        'the partitions of the next days are there'
 );
 select results_eq(
-    $$ select m.promoted_count, m.lost_worker_count, m.returned_count, m.timed_out_count,
+    $$ select m.promoted_count, m.lost_worker_count, m.returned_count,
+       m.timed_out_count,
            m.purged_count
        from rota.maintain() as m $$,
     'values (0, 0, 0, 0, 0)',
@@ -80,7 +86,8 @@ select is(
 do $$
 begin
     perform rota.enqueue_jobs(
-        '{bulk}', array_fill('{}'::jsonb, array[5]), delays => array_fill('1 s'::interval, array[5])
+        '{bulk}', array_fill('{}'::jsonb, array[5]),
+            delays => array_fill('1 s'::interval, array[5])
     );
     perform set_config('test.now', '2030-01-08 14:00:02+00', true);
 end;

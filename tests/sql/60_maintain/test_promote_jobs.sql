@@ -42,7 +42,8 @@ select results_eq(
 );
 select is(rota.promote_jobs(2147483647), 1, 'the rest the next time');
 select results_eq(
-    'select pg_temp.queued()', $$ values ('now'), ('first'), ('second'), ('tie'), ('third') $$,
+    'select pg_temp.queued()', $$ values ('now'), ('first'), ('second'), ('tie'),
+        ('third') $$,
     'behind those before'
 );
 select results_eq(

@@ -24,7 +24,8 @@ declare
 begin
     perform rota.enqueue(p_note || ' completed', queue => p_queue);
     for v_job in
-        select c.* from ref cross join lateral rota.claim_jobs(worker, array[p_queue]) as c
+        select c.* from ref cross join lateral rota.claim_jobs(worker,
+            array[p_queue]) as c
     loop
         perform rota.complete_job(v_job.id, v_job.execution);
     end loop;
@@ -38,11 +39,13 @@ begin
     perform rota.create_queue('none', retention => '0');
     perform rota.create_queue('live', retention => '1 h');
     perform rota.alter_settings(retention => '10 days');
-    perform pg_temp.finish_some(q, 'old') from unnest('{default,hour,day,none}'::text[]) as q;
+    perform pg_temp.finish_some(q, 'old')
+    from unnest('{default,hour,day,none}'::text[]) as q;
     perform rota.enqueue('running', queue => 'live');
     perform rota.enqueue('dead', queue => 'live');
     perform rota.claim_jobs(worker, '{live}', 2) from ref;
-    perform rota.fail_job(j.id, 1, 'e', false) from rota.jobs as j where j.kind = 'dead';
+    perform rota.fail_job(j.id, 1, 'e', false) from rota.jobs as j
+    where j.kind = 'dead';
     perform rota.enqueue('queued', queue => 'live');
     perform rota.enqueue('scheduled', queue => 'live', delay => '100 days');
 end;
@@ -105,7 +108,9 @@ begin
 end;
 $$;
 set local test.now = '2030-01-12 12:00+00';
-select is(rota.purge_archive(), 0, 'a queue without one keeps its jobs for the days of all');
+select is(
+    rota.purge_archive(), 0, 'a queue without one keeps its jobs for the days of all'
+);
 set local test.now = '2030-01-12 12:10+00';
 select is(
     rota.purge_archive(), 2,
@@ -124,6 +129,8 @@ select throws_ok(
     'refused: max_jobs ' || b.given
 )
 from (values ('null'), ('0'), ('-1')) as b (given);
-select lives_ok('select rota.purge_archive(2147483647)', 'any maximum may be asked for');
+select lives_ok(
+    'select rota.purge_archive(2147483647)', 'any maximum may be asked for'
+);
 select * from finish();
 rollback;

@@ -30,7 +30,9 @@ begin
 end;
 $$;
 
-select is(rota.purge_workers(), 0, 'workers that have ended can be looked at for a week');
+select is(
+    rota.purge_workers(), 0, 'workers that have ended can be looked at for a week'
+);
 set local test.now = '2030-01-08 12:00:00.5+00';
 select is(rota.purge_workers(), 1, 'then they go');
 set local test.now = '2030-01-08 12:00:02+00';

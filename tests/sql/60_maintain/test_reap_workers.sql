@@ -34,17 +34,20 @@ select results_eq(
 );
 set local test.now = '2030-01-01 12:00:10+00';
 select results_eq(
-    'select r.worker_count, r.job_count from rota.reap_workers(2) as r', 'values (1, 2)',
-    'when it ends the worker is lost; its jobs come back, no more at once than asked for'
+    'select r.worker_count, r.job_count from rota.reap_workers(2) as r',
+        'values (1, 2)',
+    'then the worker is lost; its jobs come back, no more at once than asked for'
 );
 select results_eq(
     $$ select w.state, w.lost_at, w.ended_at, w.running_count
        from rota.worker_status as w, ref where w.id = ref.short $$,
-    $$ values ('lost', timestamptz '2030-01-01 12:00:10+00', null::timestamptz, 1::bigint) $$,
+    $$ values ('lost', timestamptz '2030-01-01 12:00:10+00', null::timestamptz,
+       1::bigint) $$,
     'a lost worker has not ended while it holds jobs'
 );
 select results_eq(
-    'select r.worker_count, r.job_count from rota.reap_workers(2) as r', 'values (0, 1)',
+    'select r.worker_count, r.job_count from rota.reap_workers(2) as r',
+        'values (0, 1)',
     'the rest comes back the next time'
 );
 select is(
@@ -116,7 +119,8 @@ select results_eq(
     'but not more often than its queue allows'
 );
 select results_eq(
-    $$ select d.reason, d.error, d.attempt, d.lost_count, d.execution from rota.dead_letters as d $$,
+    $$ select d.reason, d.error, d.attempt, d.lost_count, d.execution
+       from rota.dead_letters as d $$,
     $$ values ('worker_lost', 'worker lost', 0, 3, 3) $$,
     'then it is dead, for that reason, with its attempts untouched'
 );
@@ -128,7 +132,8 @@ from killer as k;
 
 /* Losses and failures do not add up. */
 create temp table mixed as
-select rota.enqueue('mixed', queue => 'fragile', priority => 9, max_attempts => 2) as id;
+select rota.enqueue('mixed', queue => 'fragile', priority => 9,
+    max_attempts => 2) as id;
 do $$
 begin
     for i in 1..2 loop

@@ -33,11 +33,14 @@ select is(
     'the worker itself has the time-out and a grace of ten seconds to end a job'
 );
 set local test.now = '2030-01-01 12:01:10+00';
-select is(rota.time_out_jobs(1), 1, 'then it is ended for it, no more at once than asked for');
+select is(
+    rota.time_out_jobs(1), 1, 'then it is ended for it, no more at once than asked for'
+);
 select is(rota.time_out_jobs(), 2, 'the others the next time');
 select bag_eq(
     $$ select j.kind, j.state, j.attempt, j.execution from rota.jobs as j $$,
-    $$ values ('a', 'scheduled', 1, 1), ('b', 'scheduled', 1, 1), ('last', 'dead', 1, 1),
+    $$ values ('a', 'scheduled', 1, 1), ('b', 'scheduled', 1, 1), ('last', 'dead', 1,
+       1),
         ('endless', 'running', 1, 1), ('waiting', 'scheduled', 0, 0) $$,
     'a job that timed out is charged and tried again, or dead; others are left alone'
 );
@@ -80,9 +83,12 @@ select is(rota.time_out_jobs(), 1, 'without grace it is ended at its deadline');
 set local test.now = '2100-01-01 12:00+00';
 select is(rota.time_out_jobs(), 0, 'a job without time-out is never timed out');
 select is(
-    (select j.state from rota.jobs as j where j.kind = 'endless'), 'running', 'it runs on'
+    (select j.state from rota.jobs as j where j.kind = 'endless'), 'running',
+        'it runs on'
 );
-select lives_ok('select rota.time_out_jobs(2147483647)', 'any maximum may be asked for');
+select lives_ok(
+    'select rota.time_out_jobs(2147483647)', 'any maximum may be asked for'
+);
 select throws_ok(
     format('select rota.time_out_jobs(%s)', b.given), '22023', null,
     'refused: max_jobs ' || b.given

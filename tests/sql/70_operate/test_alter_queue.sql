@@ -61,7 +61,8 @@ from (
     ('reset => ''{}''', '3 slow - 1 10 00:00:00 f')
 ) as c (change, settings);
 select is(
-    pg_temp.settings('other'), '10 default - 5 2097152 - t', 'other queues stay as they are'
+    pg_temp.settings('other'), '10 default - 5 2097152 - t',
+        'other queues stay as they are'
 );
 
 select throws_ok(
@@ -92,7 +93,8 @@ from (
     ('''q'', reset => ''{{timeout,x}}''', '22023')
 ) as b (arguments, code);
 select is(
-    pg_temp.settings(), '3 slow - 1 10 00:00:00 f', 'nothing that was refused was changed'
+    pg_temp.settings(), '3 slow - 1 10 00:00:00 f',
+        'nothing that was refused was changed'
 );
 
 /* What is altered holds for jobs to come. */

@@ -47,7 +47,8 @@ from (
     ('retention => ''3 days'', timeout_grace => ''-1 s''')
 ) as b (arguments);
 select is(
-    pg_temp.altered(''), '2 days 02:00:00 00:00:02', 'nothing that was refused was changed'
+    pg_temp.altered(''), '2 days 02:00:00 00:00:02',
+        'nothing that was refused was changed'
 );
 select * from finish();
 rollback;

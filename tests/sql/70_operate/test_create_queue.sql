@@ -16,14 +16,16 @@ begin
     perform rota.create_retry_policy('slow', base => '1 h');
     perform rota.create_queue('plain');
     perform rota.create_queue(
-        'full', max_attempts => 3, retry_policy => 'slow', timeout => '1 min', max_lost => 2,
+        'full', max_attempts => 3, retry_policy => 'slow', timeout => '1 min',
+            max_lost => 2,
         max_payload_bytes => 100, retention => '1 day', is_notifying => false
     );
 end;
 $$;
 
 select results_eq(
-    $$ select * from rota.queue_settings where queue in ('plain', 'full') order by queue $$,
+    $$ select * from rota.queue_settings where queue in ('plain', 'full')
+       order by queue $$,
     $$ values
        ('full', 3, 'slow', interval '1 min', 2, 100, interval '1 day', false,
            timestamptz '2030-01-01 12:00+00'),
@@ -31,12 +33,14 @@ select results_eq(
     'a queue has the settings it was given, and the default for the rest'
 );
 select results_eq(
-    $$ select s.paused_at, s.scheduled_count, s.queued_count, s.running_count, s.dead_count
+    $$ select s.paused_at, s.scheduled_count, s.queued_count, s.running_count,
+       s.dead_count
        from rota.queue_stats as s where s.queue = 'plain' $$,
     'values (null::timestamptz, 0::bigint, 0::bigint, 0::bigint, 0::bigint)',
     'it begins empty and not paused'
 );
-select lives_ok(format('select rota.create_queue(%L)', n.name), 'a queue may be called ' || n.name)
+select lives_ok(format('select rota.create_queue(%L)', n.name),
+    'a queue may be called ' || n.name)
 from (
     values
     ('a'), ('7'), ('A'), ('mail.eu-west:bulk/1'), ('a_b'), (repeat('q', 100))

@@ -27,7 +27,8 @@ create function pg_temp.claimed()
 returns setof text
 language sql
 as $$
-    select c.kind from ref cross join lateral rota.claim_jobs(worker, '{q,other}', 10) as c
+    select c.kind from ref cross join lateral rota.claim_jobs(worker, '{q,other}',
+        10) as c
 $$;
 
 select is(rota.pause_queue('q'), true, 'a queue is paused');
@@ -50,10 +51,12 @@ end;
 $$;
 select is(rota.promote_jobs(), 1, 'jobs of a paused queue are enqueued and promoted');
 select results_eq(
-    'select pg_temp.claimed()', $$ values ('other') $$, 'but only those of others handed out'
+    'select pg_temp.claimed()', $$ values ('other') $$,
+        'but only those of others handed out'
 );
 select lives_ok(
-    $$ select rota.complete_job(j.id, 1) from rota.jobs as j where j.kind = 'running' $$,
+    $$ select rota.complete_job(j.id, 1) from rota.jobs as j
+       where j.kind = 'running' $$,
     'what was running may finish'
 );
 select is(rota.resume_queue('q'), true, 'a queue is resumed');
@@ -67,7 +70,8 @@ select results_eq(
     'and hands out what waited, in order'
 );
 select throws_ok(
-    format('select rota.%s', b.call), b.code, null, format('refused with %s: %s', b.code, b.call)
+    format('select rota.%s', b.call), b.code, null, format('refused with %s: %s',
+        b.code, b.call)
 )
 from (
     values

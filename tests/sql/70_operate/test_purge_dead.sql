@@ -21,9 +21,12 @@ begin
     perform rota.create_queue('r');
     foreach v_kind in array '{a,b,c,d}'::text[] loop
         perform set_config('test.now', (rota._now() + interval '1 s')::text, true);
-        perform rota.enqueue(v_kind, queue => case when v_kind = 'd' then 'r' else 'q' end);
+        perform rota.enqueue(
+            v_kind, queue => case when v_kind = 'd' then 'r' else 'q' end
+        );
         perform rota.claim_jobs(worker, '{q,r}') from ref;
-        perform rota.fail_job(j.id, 1, 'e', false) from rota.jobs as j where j.kind = v_kind;
+        perform rota.fail_job(j.id, 1, 'e', false) from rota.jobs as j
+        where j.kind = v_kind;
     end loop;
     perform rota.enqueue('a', queue => 'q');
 end;
@@ -48,7 +51,8 @@ select is(
 );
 rollback to purged;
 select is(
-    rota.purge_dead(died_before => '2030-01-01 12:00:03+00'), 2, 'or those that died before'
+    rota.purge_dead(died_before => '2030-01-01 12:00:03+00'), 2,
+        'or those that died before'
 );
 select is(pg_temp.dead(), 'c d', 'that instant');
 rollback to purged;
@@ -58,7 +62,9 @@ select is(
 );
 select is(pg_temp.dead(), 'd', 'the oldest deaths first');
 rollback to purged;
-select is(rota.purge_dead(died_before => 'infinity', queue => 'r'), 1, 'all filters must hold');
+select is(
+    rota.purge_dead(died_before => 'infinity', queue => 'r'), 1, 'all filters must hold'
+);
 rollback to purged;
 select is(rota.purge_dead('{}'), 0, 'no ids are no jobs');
 select throws_ok(
@@ -76,7 +82,8 @@ from (
 ) as b (arguments, code);
 select is(pg_temp.dead(), 'a b c d', 'nothing that was refused was purged');
 select is(
-    rota.purge_dead(kind => 'x''; drop table rota.dead_letter; --'), 0, 'filters are values'
+    rota.purge_dead(kind => 'x''; drop table rota.dead_letter; --'), 0,
+        'filters are values'
 );
 select is_empty(
     $$ select e.job_id from rota.executions as e

@@ -62,12 +62,14 @@ $$;
 set local test.now = '2030-01-01 12:00:30+00';
 
 select results_eq(
-    $$ select r.id, r.state, r.run_at from rota.replay_dead(array[pg_temp.id('one'), 0]) as r $$,
+    $$ select r.id, r.state, r.run_at from rota.replay_dead(array[pg_temp.id('one'),
+       0]) as r $$,
     $$ values (pg_temp.id('one'), 'queued', timestamptz '2030-01-01 12:00:30+00') $$,
     'a replayed job is queued under its own id'
 );
 select results_eq(
-    $$ select j.state, j.queue, j.priority, j.kind, j.payload, j.attempt, j.max_attempts,
+    $$ select j.state, j.queue, j.priority, j.kind, j.payload, j.attempt,
+       j.max_attempts,
            j.execution, j.lost_count, j.timeout, j.idempotency_key, j.created_at
        from rota.jobs as j where j.id = pg_temp.id('one') $$,
     $$ values ('queued', 'q', 7::smallint, 'one', '{"a": 1, "b": 2}'::jsonb, 0, 2, 2, 0,
@@ -75,7 +77,8 @@ select results_eq(
     'with all its settings, its attempts afresh, its executions counted on'
 );
 select is(
-    rota.enqueue('other', queue => 'q', idempotency_key => 'key one'), pg_temp.id('one'),
+    rota.enqueue('other', queue => 'q', idempotency_key => 'key one'),
+        pg_temp.id('one'),
     'it has its key again'
 );
 select is_empty(
@@ -135,20 +138,23 @@ select is(
 /* Filters; a savepoint keeps the dead for each. */
 savepoint filtered;
 select results_eq(
-    $$ select k.kind from rota.replay_dead(queue => 'r') as r inner join dead as k using (id)
+    $$ select k.kind from rota.replay_dead(queue => 'r') as r
+       inner join dead as k using (id)
        order by k.id $$,
     $$ values ('three'), ('four'), ('five') $$,
     'a whole queue is replayed'
 );
 select results_eq(
     $$ select k.kind from rota.job as j inner join dead as k using (id)
-       where j.state = 'queued' and k.kind in ('three', 'four', 'five') order by j.position $$,
+       where j.state = 'queued' and k.kind in ('three', 'four', 'five')
+       order by j.position $$,
     $$ values ('three'), ('four'), ('five') $$,
     'those that died first run first'
 );
 rollback to filtered;
 select results_eq(
-    $$ select k.kind from rota.replay_dead(kind => 'four') as r inner join dead as k using (id) $$,
+    $$ select k.kind from rota.replay_dead(kind => 'four') as r
+       inner join dead as k using (id) $$,
     $$ values ('four') $$,
     'or a kind'
 );
@@ -184,7 +190,8 @@ select is(
 set local test.now = '2030-01-01 12:10+00';
 do $$
 begin
-    update rival set id = rota.enqueue('rival', queue => 'r', idempotency_key => 'key five');
+    update rival set id = rota.enqueue('rival', queue => 'r',
+        idempotency_key => 'key five');
 end;
 $$;
 select isnt((select id from rival), pg_temp.id('five'), 'then another job may have it');
@@ -222,7 +229,8 @@ begin
 end;
 $$;
 select results_eq(
-    'select r.id from same_key cross join lateral rota.replay_dead(array[second, first]) as r',
+    $$ select r.id from same_key
+       cross join lateral rota.replay_dead(array[second, first]) as r $$,
     'select second from same_key',
     'of two dead jobs of one key, the one whose key still stands for it is replayed'
 );
@@ -252,11 +260,13 @@ begin
 end;
 $$;
 select throws_ok(
-    $$ select * from rota.replay_dead(queue => 'q', payload_patch => '{"b": "yyyyyyyyyy"}') $$,
+    $$ select * from rota.replay_dead(queue => 'q',
+       payload_patch => '{"b": "yyyyyyyyyy"}') $$,
     'RT008', null, 'a patch may not make the payload larger than the queue takes'
 );
 select is(
-    (select count(*)::integer from rota.dead_letters where kind in ('limited', 'four')), 2,
+    (select count(*)::integer from rota.dead_letters
+    where kind in ('limited', 'four')), 2,
     'nothing that was refused was replayed'
 );
 select lives_ok(

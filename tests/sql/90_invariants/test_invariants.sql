@@ -59,7 +59,8 @@ select 'no execution ends before it starts, or starts before the last ended', e.
 from (
     select
         x.*,
-        lag(x.finished_at) over (partition by x.job_id order by x.execution) as ended_before
+        lag(x.finished_at) over (partition by x.job_id
+        order by x.execution) as ended_before
     from rota.executions as x
 ) as e
 where e.finished_at < e.started_at or e.started_at < e.ended_before
@@ -85,7 +86,8 @@ union all
 select 'a running job has a worker that is neither lost nor gone', j.id
 from rota.job as j
 left join rota.worker as w on w.id = j.worker_id
-where j.state = 'running' and (w.id is null or w.ended_at is not null or w.lost_at is not null)
+where j.state = 'running' and (w.id is null or w.ended_at is not null
+    or w.lost_at is not null)
 union all
 select 'a waiting job has no worker, claim, deadline or cancellation', j.id
 from rota.job as j
@@ -125,7 +127,8 @@ having count(*) > 1
 union all
 select 'a key that does not expire belongs to a live job', k.job_id
 from rota.idempotency_key as k
-where k.expires_at is null and not exists (select from rota.job as j where j.id = k.job_id)
+where k.expires_at is null and not exists (select from rota.job as j
+    where j.id = k.job_id)
 union all
 select 'every job belongs to a lane of a queue', j.id
 from rota.job as j
@@ -150,13 +153,15 @@ begin
             array['k'],
             array_fill('{}'::jsonb, array[4]),
             v_queue,
-            priorities => array(select (random() * 3)::integer from generate_series(1, 4)),
+            priorities => array(select (random() * 3)::integer
+            from generate_series(1, 4)),
             delays => array(
                 select case when random() < 0.3 then random() * interval '20 s' end
                 from generate_series(1, 4)
             ),
             idempotency_keys => array(
-                select case when random() < 0.5 then 'key ' || (random() * 9)::integer end
+                select
+                    case when random() < 0.5 then 'key ' || (random() * 9)::integer end
                 from generate_series(1, 4)
             ),
             key_ttl => case when random() < 0.5 then interval '9 s' end,
@@ -195,14 +200,16 @@ begin
                 perform rota.complete_jobs(array[v_job.id], array[v_job.execution]);
             when v_job.state = 'running' and v_job.draw < 0.3 then
                 perform rota.fail_jobs(
-                    array[v_job.id], array[v_job.execution], '{e}', array[random() < 0.9],
+                    array[v_job.id], array[v_job.execution], '{e}',
+                        array[random() < 0.9],
                     array[case when random() < 0.5 then random() * interval '9 s' end]
                 );
             when v_job.state = 'running' and v_job.draw < 0.4 then
                 perform rota.release_jobs(array[v_job.id], array[v_job.execution]);
             when v_job.state = 'running' and v_job.draw < 0.5 then
                 perform rota.snooze_jobs(
-                    array[v_job.id], array[v_job.execution], array[random() * interval '9 s']
+                    array[v_job.id], array[v_job.execution],
+                        array[random() * interval '9 s']
                 );
             when v_job.draw > 0.97 then
                 perform rota.cancel_jobs(array[v_job.id]);
@@ -231,7 +238,8 @@ begin
 end;
 $$;
 select is_empty(
-    format('select number, id from broken where invariant = %L', i.invariant), i.invariant
+    format('select number, id from broken where invariant = %L', i.invariant),
+        i.invariant
 )
 from (
     values
@@ -255,7 +263,8 @@ select is_empty('select * from broken', 'nothing else is broken');
 
 /* The history was worth the name. */
 select cmp_ok(
-    (select count(*)::integer from rota.executions as e where e.outcome = o.outcome), '>', 4,
+    (select count(*)::integer from rota.executions as e
+    where e.outcome = o.outcome), '>', 4,
     'it has executions that were ' || o.outcome
 )
 from unnest(
@@ -266,7 +275,9 @@ select cmp_ok(
     'it has jobs that are ' || s.state
 )
 from unnest('{scheduled,queued,running,completed,cancelled}'::text[]) as s (state);
-select cmp_ok((select count(*)::integer from replayed), '>', 5, 'and some were replayed');
+select cmp_ok(
+    (select count(*)::integer from replayed), '>', 5, 'and some were replayed'
+);
 select is(
     (select s.unarchived_completed_count + s.unarchived_cancelled_count
          + s.scheduled_count + s.queued_count + s.running_count + s.dead_count

@@ -1,0 +1,112 @@
+"""Connections to the database: how they are opened, shared out and tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from psycopg.rows import TupleRow
+
+    from rota import protocol
+
+    # Those of rota's own that are not lent to anybody.
+    Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
+
+# What libpq is told unless the DSN says otherwise: a network that has gone silent is
+# noticed well within a lease.
+_DEFAULTS = {
+    "application_name": "rota",
+    "connect_timeout": "10",
+    "keepalives_idle": "5",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+# psycopg's default; None never prepares, for poolers in transaction mode.
+PREPARE_AFTER = 5
+
+
+def conninfo(dsn: str) -> str:
+    """Return the DSN with rota's defaults for what it leaves open."""
+    return make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(dsn)})
+
+
+async def connect(dsn: str, prepare_after: int | None) -> Connection:
+    """Open a connection in autocommit mode; raises psycopg.OperationalError."""
+    return await psycopg.AsyncConnection.connect(
+        conninfo(dsn), autocommit=True, prepare_threshold=prepare_after
+    )
+
+
+class Backoff:
+    """Growing, jittered pauses between tries, in seconds."""
+
+    def __init__(self, first: float = 0.1, cap: float = 30.0) -> None:
+        self._first = first
+        self._cap = cap
+        self._next = first
+
+    def reset(self) -> None:
+        """Begin again: a try succeeded."""
+        self._next = self._first
+
+    def pause(self) -> float:
+        """Return the next pause: between half of it and all of it, never over cap."""
+        pause, self._next = self._next, min(self._next * 2, self._cap)
+        return pause * random.uniform(0.5, 1.0)
+
+
+class Effects:
+    """Connections for the transactions of handlers, opened when they are asked for.
+
+    size: the most connections at once to either kind of handler; idle ones are closed
+        after a while.
+    """
+
+    def __init__(self, dsn: str, size: int, prepare_after: int | None) -> None:
+        self._pool = ConnectionPool(
+            conninfo(dsn),
+            kwargs={"prepare_threshold": prepare_after},
+            min_size=0,
+            max_size=size,
+            open=False,
+            check=ConnectionPool.check_connection,
+            num_workers=1,
+        )
+        self._pool_async = AsyncConnectionPool(
+            conninfo(dsn),
+            kwargs={"prepare_threshold": prepare_after},
+            min_size=0,
+            max_size=size,
+            open=False,
+            check=AsyncConnectionPool.check_connection,
+            num_workers=1,
+        )
+
+    @contextmanager
+    def connection(self) -> Iterator[protocol.Connection]:
+        """Lend a connection to a thread."""
+        self._pool.open()
+        with self._pool.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def connection_async(self) -> AsyncIterator[protocol.AsyncConnection]:
+        """Lend a connection to a coroutine."""
+        await self._pool_async.open()
+        async with self._pool_async.connection() as connection:
+            yield connection
+
+    async def close(self) -> None:
+        """Close what is idle now, and the rest when it is given back."""
+        await asyncio.to_thread(self._pool.close, 1.0)
+        await self._pool_async.close(1.0)

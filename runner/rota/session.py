@@ -1,0 +1,167 @@
+"""What a worker says to the database, over whatever connection it has just now."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from rota import protocol, schema
+from rota.errors import RotaError, WorkerLost
+from rota.records import JobRef, Returned
+from rota.text import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import timedelta
+
+    from rota.connections import Connection
+    from rota.execution import Settlement
+    from rota.records import Exchange, Maintained
+
+logger = logging.getLogger("rota")
+
+
+class Session:
+    """A worker's standing with the database, which outlives its connections.
+
+    settlements: what is to be recorded with the next exchange. Nothing leaves the list
+        before the database has answered: saying it twice is harmless.
+    has_worked: whether an exchange has ever succeeded.
+    """
+
+    def __init__(self, name: str, queues: Sequence[str], lease: timedelta) -> None:
+        self._name = name
+        self._queues = queues
+        self._lease = lease
+        self._id: int | None = None
+        self._may_hold_strays = False
+        self.settlements: list[Settlement] = []
+        self.has_worked = False
+
+    @property
+    def ids(self) -> dict[str, object]:
+        """Return what log records say of the worker."""
+        return {"worker_id": self._id, "worker": self._name}
+
+    async def begin(self, connection: Connection, running: Collection[JobRef]) -> None:
+        """Be registered, and hold no job besides those that run here.
+
+        Raises SchemaError when the database has no rota that fits.
+        """
+        if not self.has_worked:
+            await schema.handshake(connection)
+        if self._id is None:
+            call = protocol.register_worker(name=self._name, lease=self._lease)
+            self._id = await call.on_async(connection)
+            logger.info("registered as worker %s", self._id, extra=self.ids)
+        if self._may_hold_strays:
+            await self._release_strays(connection, self._id, running)
+
+    async def leave(self, connection: Connection) -> None:
+        """Be registered no more."""
+        if self._id is not None:
+            with suppress(WorkerLost):
+                await protocol.deregister_worker(worker=self._id).on_async(connection)
+            logger.info("worker %s is done", self._id, extra=self.ids)
+            self._id = None
+
+    async def exchange(self, connection: Connection, max_jobs: int) -> Exchange:
+        """Settle, beat and claim.
+
+        Raises WorkerLost: then nothing was settled, and `begin` has to be called again.
+        """
+        sent = self.settlements[:]
+        try:
+            # Until the answer is here, some jobs may be known to the database only.
+            self._may_hold_strays = max_jobs > 0
+            answer = await self._ask(connection, max_jobs, sent)
+            self._may_hold_strays = False
+        except WorkerLost:
+            logger.warning("lease of worker %s lost", self._id, extra=self.ids)
+            self._id, self._may_hold_strays = None, False
+            raise
+        except (psycopg.Error, RotaError) as error:
+            if not (sent and _is_about_values(error)):
+                raise
+            await self._settle_singly(connection, sent)
+            return await self.exchange(connection, max_jobs)
+        self.has_worked = True
+        del self.settlements[: len(sent)]
+        return answer
+
+    async def maintain(self, connection: Connection) -> Maintained | None:
+        """Do a round of maintenance; None when it failed, which can wait."""
+        try:
+            async with asyncio.timeout(self._lease.total_seconds() / 3):
+                return await protocol.maintain().on_async(connection)
+        except (psycopg.Error, RotaError, TimeoutError) as error:
+            if connection.broken or not self.has_worked:
+                raise
+            logger.warning("maintenance failed: %s", error, extra=self.ids)
+            return None
+
+    async def _release_strays(
+        self, connection: Connection, worker: int, running: Collection[JobRef]
+    ) -> None:
+        known = [*running, *self.settlements]
+        call = protocol.release_stray_jobs(worker=worker, known=known)
+        with suppress(WorkerLost):  # then there are none, as the next exchange will say
+            for stray in await call.on_async(connection):
+                logger.warning(
+                    "job %s was handed out in an answer that got lost: released",
+                    stray.id,
+                    extra={"job_id": stray.id, **self.ids},
+                )
+        self._may_hold_strays = False
+
+    async def _settle_singly(
+        self, connection: Connection, sent: Sequence[Settlement]
+    ) -> None:
+        """Settle one by one, since one of them is refused as it stands.
+
+        A result or an error that cannot be recorded must not keep its job running for
+        ever, nor the others: its job fails, for that reason.
+        """
+        for settlement in sent:
+            try:
+                await self._ask(connection, 0, [settlement])
+            except (psycopg.Error, RotaError) as error:
+                if not _is_about_values(error):
+                    raise
+                reason = f"what the handler ended with cannot be recorded: {error}"
+                failure = Returned(
+                    settlement.id,
+                    settlement.execution,
+                    "failed",
+                    storable(reason),
+                    retryable=False,
+                )
+                await self._ask(connection, 0, [failure])
+            self.settlements.remove(settlement)
+
+    async def _ask(
+        self, connection: Connection, max_jobs: int, sent: Sequence[Settlement]
+    ) -> Exchange:
+        assert self._id is not None
+        call = protocol.exchange(
+            worker=self._id, queues=self._queues, max_jobs=max_jobs, settlements=sent
+        )
+        async with asyncio.timeout(self._lease.total_seconds()):
+            answer = await call.on_async(connection)
+        for token in answer.refused:
+            logger.warning(
+                "job %s ended too late: its lease was lost",
+                token.id,
+                extra={"job_id": token.id, "execution": token.execution, **self.ids},
+            )
+        return answer
+
+
+def _is_about_values(error: psycopg.Error | RotaError) -> bool:
+    """Whether the database refused what was sent, rather than to work at all."""
+    state = error.sqlstate or ""
+    return state[:2] in {"22", "23", "54"} or state == "RT008"

@@ -1,0 +1,334 @@
+"""The runner's loop: settle, beat and claim in one exchange, while handlers run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import random
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
+from rota.errors import RotaError, WorkerLost
+from rota.execution import Execution
+from rota.records import JobRef, Returned
+from rota.session import Session
+from rota.wakeups import Wakeups
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from rota.app import App
+    from rota.connections import Connection
+    from rota.execution import Settlement, Stop
+    from rota.records import ClaimedJob
+
+logger = logging.getLogger("rota")
+
+MAINTENANCE_SECONDS = 5.0
+# However close together jobs fall due, maintenance is not called more often than this;
+# nor than that, when it found nothing to promote though something was due.
+DUE_PAUSE_SECONDS = 0.05
+OVERDUE_PAUSE_SECONDS = 1.0
+# What a runner that has to end may still take to say what became of its jobs.
+LAST_WORDS_SECONDS = 1.8
+
+TRANSIENT = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,  # a primary that became a standby
+    OSError,
+    TimeoutError,
+)
+
+
+class Worker:
+    """Claims jobs of some queues and runs them, up to `concurrency` at once.
+
+    dsn: where the database is, in any form libpq knows. "": the PG* variables.
+    lease: how long the process may be silent before its jobs go to others; it speaks
+        at least three times in each.
+    grace: how long handlers may still run after `drain`.
+    poll: how often an idle worker asks when nobody woke it.
+    is_listening: false for a pooler in transaction mode: no wake-ups, and no prepared
+        statements.
+    name: for people who look at worker_status. None: host and process.
+    clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        dsn: str = "",
+        *,
+        queues: Sequence[str] = ("default",),
+        concurrency: int = 10,
+        lease: timedelta = timedelta(seconds=30),
+        grace: timedelta = timedelta(seconds=30),
+        poll: timedelta = timedelta(seconds=5),
+        is_listening: bool = True,
+        name: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if isinstance(queues, str) or not queues:
+            raise ValueError("queues must be a list of at least one name")
+        if concurrency < 1:
+            raise ValueError("concurrency must be positive")
+        self._app = app
+        self._dsn = dsn
+        self._queues = list(queues)
+        self._concurrency = concurrency
+        self._lease = lease
+        self._grace = grace.total_seconds()
+        self._poll = poll.total_seconds()
+        self._is_listening = is_listening
+        self._prepare_after = PREPARE_AFTER if is_listening else None
+        self._clock = clock
+
+        self._session = Session(
+            name or f"{socket.gethostname()}:{os.getpid()}", queues, lease
+        )
+        # A job is open until it is decided what to record of it, which then waits for
+        # the next exchange; its slot is taken until the handler has returned.
+        self._open: dict[JobRef, Execution] = {}
+        self._running: set[JobRef] = set()
+        self._unfinished_count = 0
+        self._wake = asyncio.Event()
+        self._asked_at = -math.inf
+        self._maintain_at = -math.inf
+        self._maintainable_at = -math.inf
+        self._drain_begun = asyncio.Event()
+        self._logged_at = -math.inf
+        self._is_connected = False
+        self._given_up: asyncio.Future[None] | None = None
+
+    @property
+    def has_stragglers(self) -> bool:
+        """After `run`: whether something runs on that only the process can end."""
+        return bool(self._running) or not self._work_task.done()
+
+    async def run(self) -> int:
+        """Work until `drain` or `stop`; return how many jobs were not finished.
+
+        Those were handed back uncharged or, with the database away, are left to the
+        lease. A lost database ends nothing: the worker tries again for ever.
+
+        Raises SchemaError when the database has no rota that fits; and, as long as no
+        exchange has succeeded, RotaError or psycopg.Error for what another try does not
+        mend (an unknown queue, a missing privilege).
+        """
+        self._given_up = given_up = asyncio.get_running_loop().create_future()
+        async with self._resources(is_listening=self._is_listening):
+            self._work_task = work = asyncio.create_task(self._work())
+            try:
+                await asyncio.wait(
+                    {work, given_up}, return_when=asyncio.FIRST_COMPLETED
+                )
+                if work.done():
+                    await work
+            finally:
+                work.cancel()
+        return self._unfinished_count + len(self._open) + len(self._session.settlements)
+
+    async def run_once(self) -> int:
+        """Claim up to `concurrency` jobs, run them to their end; return how many.
+
+        For tests, and for runs from a shell or a timer. What is due is promoted first.
+        Raises as `run` does, and psycopg.OperationalError when the database is away.
+        """
+        async with (
+            self._resources(is_listening=False),
+            await connect(self._dsn, self._prepare_after) as connection,
+        ):
+            await self._session.begin(connection, self._open)
+            await self._maintain(connection)
+            count = await self._exchange(connection, self._concurrency)
+            while self._open or self._session.settlements:
+                await self._sleep()
+                await self._exchange(connection, 0)
+            await self._session.leave(connection)
+        return count
+
+    def drain(self) -> None:
+        """Claim no more, and end `run` when all is done or the grace time is over."""
+        self._end_within(self._grace)
+
+    def stop(self) -> None:
+        """End `run` within two seconds, handing back what runs."""
+        self._end_within(0)
+
+    def _end_within(self, seconds: float) -> None:
+        is_idle = not (self._is_connected or self._open or self._session.settlements)
+        loop = asyncio.get_running_loop()
+        loop.call_later(seconds, self._stop_all, "released")
+        loop.call_later(0 if is_idle else seconds + LAST_WORDS_SECONDS, self._give_up)
+        self._drain_begun.set()
+        self._wake.set()
+
+    def _give_up(self) -> None:
+        if self._given_up and not self._given_up.done():
+            self._given_up.set_result(None)
+
+    @property
+    def _is_finished(self) -> bool:
+        return (
+            self._drain_begun.is_set()
+            and not self._open
+            and not self._session.settlements
+        )
+
+    @asynccontextmanager
+    async def _resources(self, *, is_listening: bool) -> AsyncIterator[None]:
+        self._wake = asyncio.Event()
+        self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
+        self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
+        self._wakeups = Wakeups(
+            self._dsn, self._queues, self._poll, self._wake_if_free, self._report
+        )
+        listener = asyncio.create_task(self._wakeups.run()) if is_listening else None
+        try:
+            yield
+        finally:
+            if listener:
+                listener.cancel()
+            await self._effects.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _work(self) -> None:
+        backoff = Backoff()
+        while not self._is_finished:
+            try:
+                async with await connect(self._dsn, self._prepare_after) as connection:
+                    self._is_connected = True
+                    await self._serve(connection, backoff)
+                    return
+            except (psycopg.Error, RotaError, OSError) as error:
+                if not (self._session.has_worked or isinstance(error, TRANSIENT)):
+                    raise
+                self._report(error)
+            finally:
+                self._is_connected = False
+            await self._rest(backoff.pause())
+
+    async def _serve(self, connection: Connection, backoff: Backoff) -> None:
+        while not self._is_finished:
+            await self._turn(connection)
+            backoff.reset()
+            await self._sleep()
+        await self._session.leave(connection)
+
+    async def _turn(self, connection: Connection) -> None:
+        await self._session.begin(connection, self._open)
+        if self._clock() >= self._maintain_at and not self._drain_begun.is_set():
+            await self._maintain(connection)
+        free = self._concurrency - len(self._running)
+        await self._exchange(connection, 0 if self._drain_begun.is_set() else free)
+
+    async def _exchange(self, connection: Connection, max_jobs: int) -> int:
+        """Settle, beat and claim; start what was claimed and return how many."""
+        try:
+            answer = await self._session.exchange(connection, max_jobs)
+        except WorkerLost:
+            self._stop_all("lost")
+            self._wake.set()
+            return 0
+        self._asked_at = self._clock()
+        for token in answer.cancelled:
+            if token in self._open:
+                self._open[token].cancel()
+        for claimed in answer.claimed:
+            self._start(claimed)
+        if len(answer.claimed) < max_jobs:
+            self._wakeups.idle.set()
+        else:
+            self._wakeups.idle.clear()
+        if answer.due_in is not None:
+            due_at = max(self._clock() + answer.due_in, self._maintainable_at)
+            self._maintain_at = min(self._maintain_at, due_at)
+        return len(answer.claimed)
+
+    async def _maintain(self, connection: Connection) -> None:
+        # With jitter, lest the same worker come last for ever.
+        pause = MAINTENANCE_SECONDS * random.uniform(0.8, 1.2)
+        self._maintain_at = self._clock() + pause
+        done = await self._session.maintain(connection)
+        is_promoting = done is not None and done.promoted_count > 0
+        pause = DUE_PAUSE_SECONDS if is_promoting else OVERDUE_PAUSE_SECONDS
+        self._maintainable_at = self._clock() + pause
+
+    def _start(self, claimed: ClaimedJob) -> None:
+        token = JobRef(claimed.id, claimed.execution)
+        if self._drain_begun.is_set():
+            released = Returned(token.id, token.execution, "released")
+            self._session.settlements.append(released)
+            self._wake.set()
+            return
+        execution = Execution(
+            claimed,
+            self._app.find(claimed.kind),
+            self._effects,
+            on_decision=partial(self._decide, token),
+            on_return=partial(self._return, token),
+        )
+        self._open[token] = execution
+        self._running.add(token)
+        execution.start(self._threads)
+
+    def _stop_all(self, why: Stop) -> None:
+        for execution in list(self._open.values()):
+            execution.stop(why)
+
+    def _decide(self, token: JobRef, settlement: Settlement | None) -> None:
+        del self._open[token]
+        if settlement:
+            self._session.settlements.append(settlement)
+            if isinstance(settlement, Returned) and settlement.outcome == "released":
+                self._unfinished_count += 1
+        self._wake.set()
+
+    def _return(self, token: JobRef) -> None:
+        self._running.remove(token)
+        self._wake.set()
+
+    def _wake_if_free(self) -> None:
+        """Look for jobs; with no slot to run one, the handler that frees it will."""
+        if len(self._running) < self._concurrency:
+            self._wake.set()
+
+    async def _sleep(self) -> None:
+        """Wait until somebody wakes us or something falls due."""
+        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
+        if not self._drain_begun.is_set():
+            due_ats.append(self._maintain_at)
+            if len(self._running) < self._concurrency:
+                due_ats.append(self._asked_at + self._poll)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(due_ats) - self._clock()):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait before the next try: not for long, once there are last words to say."""
+        if not self._drain_begun.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._drain_begun.wait()
+        if self._drain_begun.is_set():
+            await asyncio.sleep(min(seconds, 0.5))
+
+    def _report(self, error: Exception) -> None:
+        """Log that the database is away, at most once a second."""
+        if self._clock() >= self._logged_at + 1:
+            self._logged_at = self._clock()
+            logger.warning(
+                "database away, trying again: %s", error, extra=self._session.ids
+            )

@@ -1,0 +1,156 @@
+"""Runners as processes of their own, for the tests to start, watch and kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from waiting import wait_until
+
+if TYPE_CHECKING:
+    import psycopg
+
+HERE = Path(__file__).parent
+
+
+class Runner:
+    """A `rota worker` process; what it logs goes to a file."""
+
+    def __init__(self, dsn: str, log: Path, *options: str) -> None:
+        self.log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "rota", "worker"),
+                    *("--app", "runner_app:app", "--name", log.stem),
+                    *("--lease", "1.2", "--poll", "0.4", *options),
+                ],
+                cwd=HERE,
+                env=os.environ | {"ROTA_DSN": dsn},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait_for(self, text: str, deadline: float = 30.0) -> None:
+        wait_until(lambda: text in self.output or self._gone(), deadline)
+        assert text in self.output
+
+    def _gone(self) -> bool:
+        return self.process.poll() is not None
+
+    def exit_code(self, deadline: float = 30.0) -> int:
+        return self.process.wait(deadline)
+
+    def kill(self) -> None:
+        """End the process, stopped or not, and its children."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class Bench:
+    """A database, a folder for the handlers to meet in, and runners."""
+
+    def __init__(
+        self, dsn: str, folder: Path, connection: psycopg.Connection[Any]
+    ) -> None:
+        self.dsn = dsn
+        self.folder = folder
+        self.connection = connection
+        self.runners: list[Runner] = []
+
+    def start(self, *options: str, dsn: str | None = None) -> Runner:
+        """Start a runner, leases of 1.2 s, polling every 0.4 s."""
+        log = self.folder / f"runner{len(self.runners)}.log"
+        runner = Runner(dsn or self.dsn, log, *options)
+        self.runners.append(runner)
+        return runner
+
+    def ready(self, *options: str) -> Runner:
+        """Start a runner and wait until it has begun to claim."""
+        runner = self.start(*options)
+        runner.wait_for("registered as worker")
+        return runner
+
+    def enqueue(self, kind: str, **options: Any) -> int:
+        """Enqueue a job whose payload names the folder; options as rota.enqueue's."""
+        payload = options.pop("payload", {}) | {"folder": str(self.folder)}
+        names = {"kind": kind, "payload": Jsonb(payload), **options}
+        arguments = ", ".join(f"{name} => %({name})s" for name in names)
+        row = self.connection.execute(
+            f"select rota.enqueue({arguments})".encode(), names
+        ).fetchone()
+        assert row
+        return int(row[0])
+
+    def go(self) -> None:
+        """Let the handlers that wait return."""
+        (self.folder / "go").touch()
+
+    def stay(self) -> None:
+        """Let handlers wait again."""
+        (self.folder / "go").unlink()
+
+    def begun(self, job: int, execution: int = 1) -> None:
+        """Wait until the handler of that execution has begun."""
+        wait_until((self.folder / f"begun-{job}-{execution}").exists)
+
+    def job(self, job: int) -> dict[str, Any]:
+        with self.connection.cursor(row_factory=dict_row) as cursor:
+            row = cursor.execute(
+                "select * from rota.jobs where id = %s", [job]
+            ).fetchone()
+        assert row
+        return row
+
+    def outcomes(self, job: int) -> list[str]:
+        """How the executions of a job ended, in order."""
+        rows = self.connection.execute(
+            "select outcome from rota.executions where job_id = %s order by execution",
+            [job],
+        )
+        return [outcome for (outcome,) in rows]
+
+    def reaches(self, job: int, state: str, deadline: float = 30.0) -> dict[str, Any]:
+        """Wait until the job is in that state; returns it."""
+        wait_until(lambda: self.job(job)["state"] == state, deadline)
+        return self.job(job)
+
+    def reaps(self, job: int) -> None:
+        """Maintain until the job has been taken from its worker."""
+
+        def is_queued() -> bool:
+            self.connection.execute("select rota.maintain()")
+            return bool(self.job(job)["state"] == "queued")
+
+        wait_until(is_queued)
+
+    def terminate(self) -> int:
+        """Terminate every session of the runners; returns how many there were."""
+        return len(
+            self.connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where application_name = 'rota' and datname = current_database()"
+            ).fetchall()
+        )
+
+    def close(self) -> None:
+        for runner in self.runners:
+            runner.kill()

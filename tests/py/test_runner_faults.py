@@ -1,0 +1,234 @@
+"""Runners whose handlers, connections or clocks misbehave."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from cutting_proxy import CuttingProxy
+from runner_process import Bench
+from waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from conftest import Connect
+
+
+@pytest.fixture
+def bench(dsn: str, tmp_path: Path, connect: Connect) -> Iterator[Bench]:
+    with contextlib.closing(Bench(dsn, tmp_path, connect())) as made:
+        yield made
+
+
+def sessions(bench: Bench) -> list[tuple[str, bool]]:
+    return bench.connection.execute(
+        "select state, xact_start is not null from pg_stat_activity"
+        " where application_name = 'rota' and datname = current_database()"
+    ).fetchall()
+
+
+def test_a_late_finish_after_a_stop_is_refused(bench: Bench) -> None:
+    stalled = bench.ready()
+    job = bench.enqueue("hold_thread", timeout=timedelta(hours=1))
+    bench.begun(job)
+    stalled.signal(signal.SIGSTOP)
+    bench.reaps(job)
+    other = bench.ready()
+    bench.begun(job, 2)
+    before = bench.connection.execute("select * from rota.job").fetchone()
+    stalled.signal(signal.SIGCONT)
+    stalled.wait_for("lease of worker")
+    wait_until(lambda: stalled.output.count("registered as worker") == 2)
+    assert bench.connection.execute("select * from rota.job").fetchone() == before
+    bench.go()
+    found = bench.reaches(job, "completed")
+    assert found["result"] == f"held by {other.process.pid}"
+    assert found["attempt"] == 1
+    other.kill()
+    bench.reaches(bench.enqueue("echo"), "completed")  # by the one that came back
+
+
+def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
+    runner = bench.ready("--lease", "20")
+    jobs = [bench.enqueue("hold"), bench.enqueue("hold_thread")]
+    for job in jobs:
+        bench.begun(job)
+    for _ in range(20):
+        wait_until(bench.terminate)
+    missed = bench.enqueue("echo")
+    bench.go()
+    for job in [*jobs, missed]:
+        found = bench.reaches(job, "completed")
+        assert (found["attempt"], found["execution"]) == (1, 1)
+    assert len(runner.output.splitlines()) < 20
+    wait_until(lambda: sorted(sessions(bench)) == [("idle", False)] * 2)
+
+
+@pytest.fixture
+def proxy(bench: Bench) -> Iterator[CuttingProxy]:
+    server = conninfo_to_dict(bench.dsn)
+    if not str(server.get("host")).startswith("/"):
+        pytest.skip("the proxy speaks to a local socket")
+    socket_path = f"{server['host']}/.s.PGSQL.{server.get('port', 5432)}"
+    with CuttingProxy(bench.folder, socket_path) as made:
+        yield made
+
+
+def test_jobs_in_a_lost_answer_come_back(bench: Bench, proxy: CuttingProxy) -> None:
+    dsn = make_conninfo(bench.dsn, host=str(bench.folder), port=5432)
+    runner = bench.start("--lease", "60", "--concurrency", "2", dsn=dsn)
+    runner.wait_for("registered as worker")
+    held = bench.enqueue("hold")
+    bench.begun(held)
+    for count in range(1, 6):
+        with bench.connection.transaction():
+            bench.connection.execute("select 1 from rota.worker for update")
+            job = bench.enqueue("echo")
+            proxy.cut("rota.exchange")
+        found = bench.reaches(job, "completed")
+        wait_until(lambda: proxy.cut_count >= count)  # noqa: B023 - called at once
+        assert found["attempt"] == 1
+    bench.go()
+    found = bench.reaches(held, "completed")
+    assert (found["attempt"], found["execution"]) == (1, 1)
+    assert "was handed out in an answer that got lost" in runner.output
+
+
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_completion_whose_answer_is_lost_is_sent_again(
+    bench: Bench, proxy: CuttingProxy, is_carried_out: bool
+) -> None:
+    dsn = make_conninfo(bench.dsn, host=str(bench.folder), port=5432)
+    runner = bench.start("--lease", "60", dsn=dsn)
+    jobs = [bench.enqueue("hold") for _ in range(5)]
+    for job in jobs:
+        bench.begun(job)
+    proxy.cut(f"held by {runner.process.pid}", is_carried_out=is_carried_out)
+    bench.go()
+    for job in jobs:
+        bench.reaches(job, "completed")
+        assert bench.outcomes(job) == ["completed"]
+    bench.reaches(bench.enqueue("echo"), "completed")
+    assert proxy.cut_count == 1
+    assert "ended too late" not in runner.output
+
+
+def test_it_waits_for_a_database_that_is_not_there_yet(
+    bench: Bench, empty_dsn: str
+) -> None:
+    name = f"{conninfo_to_dict(bench.dsn)['dbname']}_later"
+    runner = bench.start(dsn=make_conninfo(bench.dsn, dbname=name))
+    runner.wait_for("database away")
+    template = conninfo_to_dict(bench.dsn)["dbname"]
+    with psycopg.connect(empty_dsn, autocommit=True) as admin:
+        bench.connection.close()
+        admin.execute(
+            sql.SQL("create database {} template {}").format(
+                sql.Identifier(name), sql.Identifier(str(template))
+            )
+        )
+        try:
+            runner.wait_for("registered as worker")
+            runner.signal(signal.SIGTERM)
+            assert runner.exit_code() == 0
+        finally:
+            runner.kill()
+            admin.execute(
+                sql.SQL("drop database {} with (force)").format(sql.Identifier(name))
+            )
+
+
+def test_a_database_without_rota_is_refused(bench: Bench, empty_dsn: str) -> None:
+    runner = bench.start(dsn=empty_dsn)
+    assert runner.exit_code() == 2
+    assert runner.output.splitlines() == [
+        "rota: rota is not installed in this database: run rota install"
+    ]
+
+
+def test_a_schema_of_another_version_is_refused(bench: Bench) -> None:
+    bench.connection.execute(
+        "create or replace function rota.version() returns text"
+        " language sql immutable as $$ select '999.0.0' $$"
+    )
+    runner = bench.start()
+    assert runner.exit_code() == 2
+    (line,) = runner.output.splitlines()
+    assert "999.0.0" in line
+
+
+def test_an_unknown_queue_is_refused(bench: Bench) -> None:
+    runner = bench.start("--queues", "default,no-such")
+    assert runner.exit_code() == 2
+    assert "no such queue" in runner.output.splitlines()[-1]
+
+
+def test_processes_give_up_together_on_what_cannot_work(bench: Bench) -> None:
+    runner = bench.start("--processes", "2", "--queues", "no-such")
+    assert runner.exit_code() == 2
+
+
+def test_without_listening_it_polls(bench: Bench) -> None:
+    bench.ready("--no-listen")
+    bench.reaches(bench.enqueue("echo"), "completed")
+    assert len(sessions(bench)) == 1
+
+
+@pytest.mark.parametrize("kind", ["hold", "hold_deaf", "hold_deaf_thread"])
+def test_a_job_that_takes_too_long_is_timed_out(bench: Bench, kind: str) -> None:
+    bench.ready("--concurrency", "1")
+    job = bench.enqueue(kind, timeout=timedelta(seconds=0.3), max_attempts=1)
+    found = bench.reaches(job, "dead")
+    assert bench.outcomes(job) == ["timed_out"]
+    assert "timed out after 0:00:00.3" in found["error"]
+    # A slot whose handler cannot be ended is free when it returns, and what it returns
+    # is not recorded.
+    bench.go()
+    bench.reaches(bench.enqueue("echo"), "completed")
+    assert bench.job(job)["state"] == "dead"
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [("hold", "cancelled"), ("hold_thread", "cancelled"), ("hold_deaf", "completed")],
+)
+def test_a_running_job_is_told_to_end(bench: Bench, kind: str, state: str) -> None:
+    bench.ready()
+    job = bench.enqueue(kind)
+    bench.begun(job)
+    bench.connection.execute("select rota.cancel_job(id => %s)", [job])
+    if kind == "hold_deaf":
+        wait_until((bench.folder / f"cancelled-{job}").exists)
+        bench.go()
+    bench.reaches(job, state)
+    assert bench.outcomes(job) == [state]
+    bench.reaches(bench.enqueue("echo"), "completed")
+
+
+def test_busy_threads_do_not_stop_the_heart(bench: Bench) -> None:
+    for _ in range(2):
+        bench.ready("--concurrency", "2")
+    job = bench.enqueue("burn", payload={"seconds": 4})
+    bench.reaches(job, "completed")
+    assert bench.outcomes(job) == ["completed"]
+
+
+def test_a_delayed_job_does_not_wait_for_the_poll(bench: Bench) -> None:
+    bench.ready("--poll", "60", "--lease", "180")
+    job = bench.enqueue("echo", delay=timedelta(seconds=1.5))
+    bench.reaches(job, "completed")
+    row = bench.connection.execute(
+        "select claimed_at - run_at < '1 second' and claimed_at >= run_at"
+        " from rota.jobs where id = %s",
+        [job],
+    ).fetchone()
+    assert row == (True,)

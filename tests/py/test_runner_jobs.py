@@ -1,0 +1,484 @@
+"""What a handler says, and what is recorded of it; a runner inside the test."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+import rota
+from rota import logs, protocol
+from rota.text import NotJson, json_text, storable, traceback_text
+from waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import psycopg
+
+    from conftest import Connect
+
+    Handler: TypeAlias = Callable[[rota.Job], object]
+
+
+class Unshowable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Place:
+    """An application, its database and its runner."""
+
+    def __init__(self, dsn: str, connection: psycopg.Connection[Any]) -> None:
+        self.dsn = dsn
+        self.connection = connection
+        self.app = rota.App()
+
+    def run(self, function: Handler, **options: Any) -> Any:
+        """Run one job with that handler; returns its state, result and error."""
+        return self.run_all([function], **options)[0]
+
+    def run_all(self, functions: Iterable[Handler], **options: Any) -> list[Any]:
+        """Run a job with each of the handlers; returns state, result, error of each."""
+        self.app = rota.App()
+        jobs = []
+        for number, function in enumerate(functions):
+            self.app.handler(f"kind {number}")(function)
+            jobs.append(rota.enqueue(self.connection, f"kind {number}", **options))
+        self.once(concurrency=len(jobs))
+        return self.connection.execute(
+            "select j.state, j.result, e.error"
+            " from unnest(%s::bigint[]) with ordinality as u (id, n)"
+            " join rota.jobs as j using (id)"
+            " join rota.executions as e"
+            "     on e.job_id = j.id and e.execution = j.execution"
+            " order by u.n",
+            [jobs],
+        ).fetchall()
+
+    def once(self, concurrency: int = 10) -> int:
+        worker = rota.Worker(self.app, self.dsn, concurrency=concurrency)
+        return asyncio.run(worker.run_once())
+
+    def value(self, query: str) -> Any:
+        row = self.connection.execute(query.encode()).fetchone()
+        assert row
+        return row[0]
+
+
+@pytest.fixture
+def place(dsn: str, connect: Connect) -> Place:
+    return Place(dsn, connect())
+
+
+def _return(value: object) -> Handler:
+    return lambda _job: value
+
+
+def _raise(error: BaseException, *, is_async: bool = False) -> Handler:
+    def function(_job: rota.Job) -> None:
+        raise error
+
+    async def coroutine(_job: rota.Job) -> None:
+        raise error
+
+    return coroutine if is_async else function
+
+
+def test_what_is_returned_is_the_result(place: Place) -> None:
+    values: list[Any] = [None, 0, "a", [1, None], {"a": {"b": 1.5}}, ""]
+    found = place.run_all([_return(value) for value in values])
+    assert found == [("completed", value, None) for value in values]
+
+
+def test_a_result_that_is_not_json_is_dead_at_once(place: Place) -> None:
+    values: list[Any] = [
+        {1, 2},
+        datetime.now(UTC),
+        b"bytes",
+        sys.stdout,
+        ValueError("returned"),
+        float("nan"),
+        "with\0NUL",
+        {"a": ["\ud800"]},
+        {("a", "b"): 1},
+        10**5000,
+    ]
+    found = place.run_all([_return(value) for value in values])
+    assert [state for state, _, _ in found] == ["dead"] * len(values)
+    for _, _, error in found:
+        assert error.startswith("result cannot be stored as JSON: ")
+
+
+def test_a_result_that_the_database_refuses_is_dead_at_once(place: Place) -> None:
+    place.connection.execute(
+        "alter table rota.archive add check (coalesce(result #>> '{}', '') <> 'no')"
+    )
+    no, yes = place.run_all([_return("no"), _return("yes")])
+    assert no[0] == "dead"
+    assert no[2].startswith("what the handler ended with cannot be recorded")
+    assert yes == ("completed", "yes", None)
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_whatever_is_raised_is_a_failed_attempt(place: Place, is_async: bool) -> None:
+    texts = {
+        ValueError("a\0b"): "ValueError: a\N{REPLACEMENT CHARACTER}b",
+        ValueError("a\ud800"): "ValueError: a?",
+        ValueError(b"\xff\xfe"): "ValueError: b'\\xff\\xfe'",
+        Unshowable(): "<exception str() failed>",
+        SystemExit(3): "SystemExit: 3",
+        KeyboardInterrupt(): "KeyboardInterrupt",
+        asyncio.CancelledError(): "asyncio.exceptions.CancelledError",
+        ValueError("x" * 10**6): "x" * 1000,
+        RecursionError("deep"): "RecursionError: deep",
+    }
+    found = place.run_all([_raise(error, is_async=is_async) for error in texts])
+    assert [state for state, _, _ in found] == ["scheduled"] * len(texts)
+    for (_, _, recorded), text in zip(found, texts.values(), strict=True):
+        assert recorded.endswith(text)
+        assert len(recorded) <= 16_000
+
+
+def test_a_traceback_begins_in_the_handler(place: Place) -> None:
+    _, _, error = place.run(_raise(ValueError("here")))
+    first, second, *_ = error.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert __file__ in second
+
+
+def test_snooze_charges_nothing(place: Place) -> None:
+    state, _, _ = place.run(_raise(rota.Snooze(timedelta(hours=1))))
+    assert state == "scheduled"
+    assert place.value("select attempt from rota.jobs") == 0
+    assert place.value("select run_at > now() + '50 minutes' from rota.jobs")
+
+
+def test_discard_gives_up(place: Place) -> None:
+    state, _, error = place.run(_raise(rota.Discard("not\0 wanted")))
+    assert (state, error) == ("dead", "not\N{REPLACEMENT CHARACTER} wanted")
+
+
+def test_retry_chooses_the_delay(place: Place) -> None:
+    state, _, error = place.run(_raise(rota.Retry(timedelta(hours=1), "busy")))
+    assert (state, error) == ("scheduled", "busy")
+    assert place.value("select attempt from rota.jobs") == 1
+    assert place.value("select run_at > now() + '50 minutes' from rota.jobs")
+
+
+def test_a_verdict_may_be_returned(place: Place) -> None:
+    state, _, error = place.run(lambda _job: rota.Discard("returned"))
+    assert (state, error) == ("dead", "returned")
+
+
+def test_a_verdict_that_makes_no_sense_leaves_nothing_running(place: Place) -> None:
+    def snooze(delay: Any) -> Handler:
+        def handler(_job: rota.Job) -> None:
+            raise rota.Snooze(delay)
+
+        return handler
+
+    delays = [timedelta(-1), timedelta.max, 5]
+    *odd, fine = place.run_all([*map(snooze, delays), _return("fine")])
+    assert fine == ("completed", "fine", None)
+    for state, _, error in odd:
+        assert state in {"scheduled", "dead"}
+        assert error
+
+
+def test_a_kind_without_a_handler_is_a_failed_attempt(place: Place) -> None:
+    job = rota.enqueue(place.connection, "unheard-of")
+    assert place.once() == 1
+    assert place.value(f"select state from rota.jobs where id = {job}") == "scheduled"
+    assert place.value("select error from rota.executions") == (
+        "no handler for kind unheard-of"
+    )
+
+
+def test_any_json_is_a_payload(place: Place) -> None:
+    place.app.handler("echo")(lambda job: [job.payload])
+    payloads: list[Any] = [
+        None,
+        0,
+        "text",
+        [],
+        [1, [2]],
+        {},
+        {"a": "ü\N{SNOWMAN}"},
+        True,
+    ]
+    for payload in payloads:
+        rota.enqueue(place.connection, "echo", payload)
+    assert place.once() == len(payloads)
+    found = place.connection.execute("select result from rota.jobs order by id")
+    assert [result for (result,) in found] == [[payload] for payload in payloads]
+
+
+def test_a_payload_that_python_cannot_read_fails_its_own_job(place: Place) -> None:
+    place.connection.execute(
+        "select rota.enqueue(kind => 'kind 0',"
+        " payload => (repeat('[', 2500) || repeat(']', 2500))::jsonb)"
+    )
+    place.app.handler("kind 0")(_return("fine"))
+    rota.enqueue(place.connection, "kind 0")
+    assert place.once() == 2
+    assert place.value("select result from rota.jobs where id = 2") == "fine"
+    assert place.value("select reason from rota.dead_letters") == "not_retryable"
+    error = place.value("select error from rota.dead_letters")
+    assert error.startswith("payload cannot be read: ")
+
+
+def test_effects_and_completion_commit_together(place: Place) -> None:
+    place.connection.execute("create table effect (job bigint)")
+
+    async def coroutine(job: rota.Job) -> str:
+        async with job.transaction() as connection:
+            await connection.execute("insert into effect values (%s)", [job.id])
+            job.result = "in transaction"
+        assert job.is_completed
+        return "not recorded"
+
+    def function(job: rota.Job) -> str:
+        with job.transaction() as connection:
+            connection.execute("insert into effect values (%s)", [job.id])
+            job.result = "in transaction"
+        return "not recorded"
+
+    for handler in (coroutine, function):
+        assert place.run(handler) == ("completed", "in transaction", None)
+    assert place.value("select count(*) from effect") == 2
+
+
+def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
+    place.connection.execute("create table effect (job bigint)")
+
+    async def coroutine(job: rota.Job) -> None:
+        async with job.transaction() as connection:
+            await connection.execute("insert into effect values (%s)", [job.id])
+            raise ValueError("on second thoughts")
+
+    def function(job: rota.Job) -> None:
+        with job.transaction() as connection:
+            connection.execute("insert into effect values (%s)", [job.id])
+            job.result = {1}  # type: ignore[assignment]  # no JSON
+
+    assert place.run(coroutine)[0] == "scheduled"
+    assert place.run(function)[0] == "dead"
+    assert place.value("select count(*) from effect") == 0
+
+
+def test_a_lost_lease_undoes_the_effects(place: Place) -> None:
+    place.connection.execute("create table effect (job bigint)")
+    raised: list[BaseException] = []
+
+    def handler(job: rota.Job) -> None:
+        try:
+            with job.transaction() as connection:
+                connection.execute("insert into effect values (%s)", [job.id])
+                place.connection.execute(
+                    "select rota.release_job(id => %s, execution => %s)",
+                    [job.id, job.execution],
+                )
+        except rota.LeaseLost as error:
+            raised.append(error)
+            raise
+
+    assert place.run(handler)[0] == "queued"
+    assert [type(error) for error in raised] == [rota.LeaseLost]
+    assert raised[0].__cause__ is not None
+    assert place.value("select count(*) from effect") == 0
+    assert place.value("select attempt from rota.job") == 0
+
+
+def test_raising_after_the_completion_changes_nothing(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handler(job: rota.Job) -> None:
+        with job.transaction():
+            pass
+        with pytest.raises(RuntimeError):
+            job.transaction()
+        raise ValueError("afterthought")
+
+    assert place.run(handler) == ("completed", None, None)
+    assert "raised ValueError after the job was completed" in caplog.text
+
+
+def test_run_once_promotes_what_is_due_and_leaves_the_rest(place: Place) -> None:
+    place.app.handler("echo")(lambda job: job.payload)
+    delay = timedelta(milliseconds=1)
+    for _ in range(12):
+        rota.enqueue(place.connection, "echo", delay=delay)
+    place.connection.execute("select pg_sleep(0.01)")
+    worker = rota.Worker(place.app, place.dsn, concurrency=10)
+    assert [asyncio.run(worker.run_once()) for _ in range(3)] == [10, 2, 0]
+    assert place.value("select count(*) from rota.worker_status where state = 'ended'")
+
+
+def test_the_listener_is_replaced_and_what_it_missed_is_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else wakes this runner for ten minutes."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    find = (
+        "select pid from pg_stat_activity"
+        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
+    )
+    kill = f"select pg_terminate_backend(pid, 5000) from ({find}) as listener"
+    place.app.handler("echo")(lambda job: job.payload)
+
+    def miss_one() -> None:
+        wait_until(lambda: place.connection.execute(find.encode()).fetchone())
+        with place.connection.transaction():
+            job = rota.enqueue(place.connection, "echo")
+            place.connection.execute(kill.encode())
+        state = f"select state from rota.jobs where id = {job}"
+        wait_until(lambda: place.value(state) == "completed")
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        for _ in range(3):
+            await asyncio.to_thread(miss_one)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+
+
+def test_a_sleeping_runner_is_woken_again_and_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    place.app.handler("echo")(lambda job: job.payload)
+    unfinished = "select count(*) from rota.jobs where state <> 'completed'"
+
+    def enqueue(count: int) -> None:
+        jobs = [rota.NewJob(kind="echo")] * count
+        rota.enqueue_jobs(place.connection, jobs)
+        wait_until(lambda: place.value(unfinished) == 0)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, concurrency=2, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        for count in (1, 2, 50, 1, 3, 1):  # more than it can hold, and less
+            await asyncio.to_thread(enqueue, count)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+
+
+def test_what_was_enqueued_unseen_is_run_when_it_commits(
+    place: Place, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An enqueuer that saw nobody sleep notifies nobody, however late it commits."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    place.app.handler("echo")(lambda job: job.payload)
+    early, watcher = connect(autocommit=False), connect()
+    watcher.execute("listen rota")
+    job = rota.enqueue(early, "echo")
+    asleep = (
+        "select 1 from pg_stat_activity"
+        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
+    )
+
+    def commit_late() -> None:
+        wait_until(lambda: place.connection.execute(asleep.encode()).fetchone())
+        early.commit()
+        state = f"select count(*) from rota.jobs where id = {job}"
+        done = f"{state} and state = 'completed'"
+        wait_until(lambda: place.value(done) == 1)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(commit_late)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert not list(watcher.notifies(timeout=0))  # or this would prove nothing
+
+
+def test_an_idle_runner_asks_less_than_once_a_second(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_at: list[float] = []
+    call: Any = protocol.Call.on_async
+
+    async def counted(self: Any, connection: Any) -> Any:
+        asked_at.append(time.monotonic())
+        return await call(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "on_async", counted)
+
+    async def idle() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        while len(asked_at) < 10:  # noqa: ASYNC110 - it has no event to wait for
+            await asyncio.sleep(0.05)
+        worker.drain()
+        await work
+
+    asyncio.run(idle())
+    first = 6  # after two for each of: it begins, it says that it sleeps, it looks
+    assert asked_at[9] - asked_at[first] >= 9 - first
+
+
+def test_a_handler_is_registered_once_per_kind() -> None:
+    app = rota.App()
+    app.handler("kind")(lambda _job: None)
+    with pytest.raises(ValueError, match="has a handler already"):
+        app.handler("kind")(lambda _job: None)
+
+    async def generator(_job: rota.Job) -> Any:
+        yield
+
+    for unfit in (generator, 5):
+        with pytest.raises(TypeError):
+            app.handler("other")(unfit)  # type: ignore[type-var]
+
+
+def test_logs_name_the_job_and_never_the_payload(place: Place) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.JsonLines())
+    logger = logging.getLogger("rota")
+    logger.addHandler(handler)
+    logger.setLevel("DEBUG")
+    try:
+        place.run(_raise(ValueError("secret")), payload={"password": "secret"})
+        place.run(lambda job: job.payload, payload={"password": "secret"})
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel("NOTSET")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert {line["job_id"] for line in lines if "job_id" in line} == {1, 2}
+    assert "secret" not in stream.getvalue()
+
+
+def test_texts_are_made_storable() -> None:
+    assert storable("a\0b\ud800c") == "a\N{REPLACEMENT CHARACTER}b?c"
+    long = storable("a" * 100 + "b" * 100, limit=80)
+    assert len(long) == 80
+    assert long.startswith("aaa")
+    assert long.endswith("bbb")
+    assert json_text("\\u0000") == '"\\\\u0000"'  # a backslash, not the character
+    with pytest.raises(NotJson):
+        json_text("\\\0")
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(NotJson):
+        json_text(loop)
+    assert "Unshowable" in traceback_text(Unshowable())

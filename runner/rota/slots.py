@@ -41,6 +41,7 @@ class Slots:
         self._on_free = on_free
         self._clock = clock
         self._threads: Executor
+        self._variables = contextvars.Context()
         self._line: deque[Execution] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_opening = False
@@ -77,6 +78,7 @@ class Slots:
     def run(self, executions: Iterable[Execution], threads: Executor) -> None:
         """Put executions in line."""
         self._threads = threads
+        self._variables = contextvars.copy_context()
         self._line.extend(executions)
         self._open()
 
@@ -86,6 +88,7 @@ class Slots:
         stale = []
         while self._line and self._line[0].arrived_at <= late:
             stale.append(self._line.popleft())
+        self._open()
         return stale
 
     def take_all(self) -> list[Execution]:
@@ -103,7 +106,8 @@ class Slots:
             if not self._tasks:
                 self._busy_since = now
             self._is_opening = True
-            self._tasks.add(asyncio.create_task(self._serve()))
+            variables = self._variables.copy()  # not those of the handler before
+            self._tasks.add(asyncio.create_task(self._serve(), context=variables))
 
     def _has_next(self, now: float) -> bool:
         return bool(self._line) and now < self._line[0].arrived_at + self._patience

@@ -14,7 +14,7 @@ import pytest
 from rota.app import Handler
 from rota.execution import Execution
 from rota.pace import MOST, Pace
-from rota.records import ClaimedJob, Completed
+from rota.records import ClaimedJob, Completed, Returned
 from rota.slots import Slots
 
 if TYPE_CHECKING:
@@ -232,7 +232,10 @@ def test_timeouts_in_a_handler_work_as_in_any_task() -> None:
     assert run([times_out] * 3).results == ['"timed out"'] * 3
 
 
-def test_what_was_in_line_for_too_long_is_not_begun() -> None:
+def test_what_was_in_line_for_too_long_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rota.slots.BREATH_SECONDS", 60)
     now = 0.0
 
     async def main() -> None:
@@ -261,19 +264,26 @@ def test_what_was_in_line_for_too_long_is_not_begun() -> None:
 
 
 def test_a_job_that_was_stopped_in_line_is_not_begun() -> None:
-    async def main() -> Line:
+    begun = []
+
+    async def main() -> None:
         line = Line()
 
-        async def handler(_job: rota.Job) -> str:
-            return "begun"
+        async def handler(job: rota.Job) -> None:
+            begun.append(job.id)
 
         first, second, *_ = line.add(*[handler] * 3)
         first.stop("lost")
-        second.stop("lost")
+        second.cancel()
         await line.end()
-        return line
+        lost, cancelled, completed = line.decisions
+        assert lost is None
+        assert isinstance(cancelled, Returned)
+        assert cancelled.outcome == "released"
+        assert isinstance(completed, Completed)
 
-    assert asyncio.run(main()).decisions[:2] == [None, None]
+    asyncio.run(main())
+    assert begun == [2]
 
 
 def test_fast_handlers_are_fetched_ahead_for_and_slow_ones_are_not() -> None:

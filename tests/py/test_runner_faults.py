@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.json import Jsonb
 
 from cutting_proxy import CuttingProxy
 from rota import schema
@@ -319,3 +320,43 @@ def test_a_delayed_job_does_not_wait_for_the_poll(bench: Bench) -> None:
         [job],
     ).fetchone()
     assert row == (True,)
+
+
+def _fill_with_slow_after_fast(bench: Bench, slow_count: int) -> None:
+    """Fast jobs, by which a runner learns to fetch ahead, and slow ones after them."""
+    bench.connection.execute(
+        "select count(*) from rota.enqueue_jobs("
+        " kinds => %s, payloads => array_fill(%s::jsonb, array[%s::integer]))",
+        [
+            ["echo"] * 2000 + ["hold"] * slow_count,
+            Jsonb({"folder": str(bench.folder)}),
+            2000 + slow_count,
+        ],
+    )
+
+
+def _count(bench: Bench, state: str) -> int:
+    row = bench.connection.execute(
+        "select count(*) from rota.jobs where kind = 'hold' and state = %s", [state]
+    ).fetchone()
+    assert row
+    return int(row[0])
+
+
+def test_no_runner_keeps_jobs_that_another_could_run(bench: Bench) -> None:
+    _fill_with_slow_after_fast(bench, 200)
+    options = ("--lease", "60", "--poll", "60")
+    bench.ready(*options, "--concurrency", "3")
+    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 3)
+    wait_until(lambda: (_count(bench, "running"), _count(bench, "queued")) == (3, 197))
+    handed_back = bench.connection.execute(
+        "select count(*) from rota.executions where outcome = 'released'"
+    ).fetchone()
+    assert handed_back != (0,)  # or this would prove nothing
+    bench.ready(*options, "--concurrency", "197")
+    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 200)
+    bench.go()
+    wait_until(lambda: _count(bench, "completed") == 200)
+    assert bench.connection.execute(
+        "select count(*) from rota.jobs where attempt <> 1"
+    ).fetchone() == (0,)

@@ -560,6 +560,43 @@ def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     assert asked_at[9] - asked_at[first] >= 9 - first
 
 
+def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the grace time is long, and no job is ever too long in line."""
+    monkeypatch.setattr("rota.worker.PATIENCE_SECONDS", 3600)
+    long = timedelta(minutes=30)
+    go = asyncio.Event()
+
+    async def fast(_job: rota.Job) -> None:
+        pass
+
+    async def slow(_job: rota.Job) -> None:
+        await go.wait()
+
+    place.app.handler("fast")(fast)
+    place.app.handler("slow")(slow)
+    jobs = [rota.NewJob(kind=k) for k in ["fast"] * 2000 + ["slow"] * 200]
+    rota.enqueue_jobs(place.connection, jobs)
+    running = "select count(*) from rota.jobs where state = 'running' and kind = 'slow'"
+
+    async def until(holds: Callable[[int], bool]) -> None:
+        await asyncio.to_thread(wait_until, lambda: holds(place.value(running)))
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, concurrency=3, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await until(lambda count: count > 3)
+        worker.drain()
+        await until(lambda count: count == 3)
+        go.set()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert place.value(running) == 0
+    assert place.value("select count(*) from rota.job where attempt <> 0") == 0
+
+
 def test_a_handler_is_registered_once_per_kind() -> None:
     app = rota.App()
     app.handler("kind")(lambda _job: None)

@@ -670,7 +670,8 @@ strategy: fixed: base each time. linear: base * (1 + factor * (attempt -
 the last one again and again.
 factor: null: 2 for exponential, 1 for linear. From 0 to 1000, and at least 1 for
 exponential.
-cap: no delay is longer; at most 365 days.
+cap: no delay is longer; at most 365 days. null: an hour, or the longest of a list
+that has longer ones.
 delays: for the strategy list, null otherwise.
 jitter: none; full: anything up to the delay; fraction: the delay less up to
 jitter_fraction of it.
@@ -908,3 +909,76 @@ comment on column rota.settings.worker_retention is
 'How long the row of a worker is kept after it ended.';
 comment on column rota.settings.timeout_grace is
 'How far past its deadline a job may run before maintenance takes it from its worker.';
+
+comment on type rota.cron_expression is
+'A cron expression parsed once: one bitmap per field, read from the left, bit 0 first.';
+comment on column rota.cron_expression.minutes is
+'Bit n: minute n. Null with every.';
+comment on column rota.cron_expression.hours is
+'Bit n: hour n. Null with every.';
+comment on column rota.cron_expression.days is
+'Bit n: day n of the month; bit 0: the last day (L). Null with every.';
+comment on column rota.cron_expression.months is
+'Bit n: month n; bit 0 is unused. Null with every.';
+comment on column rota.cron_expression.weekdays is
+'Bit 7k + n, n being the weekday (0 Sunday): k = 0 each week; k = 1 to 5 the k-th such
+weekday of the month (n#k); k = 6 the last one (nL). Null with every.';
+comment on column rota.cron_expression.needs_both_days is
+'True: a day must match both day fields, because one of them starts with a star.';
+comment on column rota.cron_expression.is_fixed is
+'True: a job at a fixed time, neither minute nor hour field starts with a star. Only
+such jobs are made up for after a gap and held back in a repeated hour.';
+comment on column rota.cron_expression.every is
+'Period of an @every expression, elapsed time; null for the five fields.';
+
+comment on type rota.explained_fire is
+'One line of explain_schedule: a fire, or a time the expression names that does not
+fire.';
+comment on column rota.explained_fire.due_at is
+'Instant of the fire; of a skipped one the instant it would have had: the second pass of
+a repeated hour, or the end of a gap.';
+comment on column rota.explained_fire.local_time is
+'Weekday, wall-clock time and UTC offset in the time zone of the schedule; without an
+offset when the clocks never show this time.';
+comment on column rota.explained_fire.utc_time is
+'due_at in UTC.';
+comment on column rota.explained_fire.is_skipped is
+'True when nothing runs for this line.';
+comment on column rota.explained_fire.note is
+'Why this line is out of the ordinary; null when it is not.';
+
+comment on function rota.cron_describe(text) is
+'Say in one plain English sentence when a cron expression fires.
+expression: as for cron_next.
+Errors: RT004 invalid expression, the detail names the field.';
+
+comment on function rota.cron_next(text, text, timestamptz, integer, text, text) is
+'List the next n instants at which a cron expression fires, strictly after an instant.
+expression: five fields (minute, hour, day of month, month, day of week; names, lists,
+ranges, steps, L, nL, n#k), a macro (@hourly, @daily, @midnight, @weekly, @monthly,
+@yearly, @annually), or @every with a period in weeks to seconds, counted from after. If
+both day fields are restricted either may match; if one starts with a star both must.
+timezone: an IANA name in any letter case; the fields are read on the clocks of that
+zone.
+after: null means now. n: 1 to 10000.
+gap and repeat say what happens to a job at a fixed time, that is without a star at the
+start of its minute and hour fields, when the clocks change by less than three hours.
+gap, a time that does not exist: run_after, at the first instant after the gap; or skip.
+repeat, a time that comes twice: first, or both. Other jobs follow the clock on the
+wall.
+Returns instants in ascending order, each once; fewer than n, or none, when the
+expression does not fire so often within 400 years. No setting of the session changes
+the result.
+Errors: RT004 invalid expression or zone, the detail names the field; 22023 other
+argument.';
+
+comment on function rota.explain_schedule(
+    text, text, timestamptz, timestamptz, text, text
+) is
+'List when a schedule fires, in local time and UTC, with the reason for each odd line
+and the times that are skipped. Fires after since, up to until; at most 1000 lines.
+schedule: a cron expression, see cron_next.
+timezone, gap, repeat: null means UTC, run_after, first.
+since: null means now. until: null means 31 days after since.
+Returns lines in order of due_at; those with is_skipped run nothing.
+Errors: RT004 invalid expression or zone; 22023 other argument.';

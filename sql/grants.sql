@@ -84,6 +84,12 @@ grant execute on function
     rota.purge_dead
 to rota_operator;
 
+grant execute on function
+    rota.cron_next,
+    rota.cron_describe,
+    rota.explain_schedule
+to rota_producer, rota_worker, rota_operator, rota_observer;
+
 grant select on
     rota.jobs,
     rota.executions,

@@ -100,3 +100,22 @@ create type rota.reaped as (
     worker_count integer,
     job_count integer
 );
+
+create type rota.cron_expression as (
+    minutes bit (60),
+    hours bit (24),
+    days bit (32),
+    months bit (13),
+    weekdays bit (49),
+    needs_both_days boolean,
+    is_fixed boolean,
+    every interval
+);
+
+create type rota.explained_fire as (
+    due_at timestamptz,
+    local_time text,
+    utc_time text,
+    is_skipped boolean,
+    note text
+);

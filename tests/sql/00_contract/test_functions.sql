@@ -27,8 +27,9 @@ select set_eq(
     array[
         'alter_queue', 'alter_retry_policy', 'alter_settings', 'cancel_job',
         'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs', 'create_queue',
-        'create_retry_policy', 'deregister_worker', 'enqueue', 'enqueue_jobs',
-        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'fail_job', 'fail_jobs',
+        'create_retry_policy', 'cron_describe', 'cron_next', 'deregister_worker', 'enqueue', 'enqueue_jobs',
+        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'explain_schedule', 'fail_job',
+        'fail_jobs',
         'fold_tally', 'heartbeat', 'maintain', 'mark_busy', 'mark_idle', 'pause_queue',
         'promote_jobs', 'purge_archive', 'purge_dead', 'purge_keys', 'purge_workers',
         'reap_workers', 'register_worker', 'release_job', 'release_stray_jobs', 'release_jobs', 'replay_dead',

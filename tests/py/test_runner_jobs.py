@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from psycopg import sql
 
 import rota
 from rota import logs, protocol
@@ -492,6 +493,40 @@ def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(
         assert await work == 0
 
     asyncio.run(serve())
+
+
+@pytest.mark.parametrize(
+    ("zone", "dates", "intervals"),
+    [
+        ("Asia/Kathmandu", "German", "iso_8601"),
+        ("America/St_Johns", "SQL, DMY", "sql_standard"),
+        ("Pacific/Apia", "Postgres, MDY", "postgres_verbose"),
+    ],
+)
+def test_how_the_database_writes_times_does_not_matter(
+    place: Place, zone: str, dates: str, intervals: str
+) -> None:
+    settings = {"timezone": zone, "datestyle": dates, "intervalstyle": intervals}
+    for name, setting in settings.items():
+        place.connection.execute(
+            sql.SQL("alter database {} set {} = {}").format(
+                sql.Identifier(place.connection.info.dbname),
+                sql.Identifier(name),
+                sql.Literal(setting),
+            )
+        )
+    timeout = timedelta(days=2, minutes=90)
+    place.app.handler("times")(
+        lambda job: [job.run_at.timestamp(), job.timeout == timeout]
+    )
+    job = rota.enqueue(place.connection, "times", timeout=timeout)
+    rota.enqueue(place.connection, "times", delay=timedelta(hours=1))
+    assert place.once() == 1
+    found = place.value(f"select result from rota.jobs where id = {job}")
+    run_at = place.value(
+        f"select extract(epoch from run_at) from rota.jobs where id = {job}"
+    )
+    assert found == [pytest.approx(float(run_at), abs=1e-3), True]
 
 
 @pytest.mark.parametrize("error", [-3600, 3600])

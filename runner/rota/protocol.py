@@ -40,24 +40,26 @@ OnDuplicate: TypeAlias = Literal["keep", "replace", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One statement with its arguments and how to read the answer."""
+    """One statement with its arguments and how to read the answer.
+
+    Answers come in binary: as text, some depend on settings of the role or database.
+    """
 
     sql: LiteralString
     arguments: Mapping[str, object]
     read: Callable[[list[TupleRow]], T]
-    is_binary: bool = False
 
     def on(self, connection: Connection) -> T:
         """Run inside the connection's transaction; raises RotaError."""
         with translated(), connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(self.sql, self.arguments, binary=self.is_binary)
+            cursor.execute(self.sql, self.arguments, binary=True)
             return self.read(cursor.fetchall())
 
     async def on_async(self, connection: AsyncConnection) -> T:
         """Run inside the connection's transaction; raises RotaError."""
         with translated():
             async with connection.cursor(row_factory=tuple_row) as cursor:
-                await cursor.execute(self.sql, self.arguments, binary=self.is_binary)
+                await cursor.execute(self.sql, self.arguments, binary=True)
                 return self.read(await cursor.fetchall())
 
 
@@ -236,7 +238,6 @@ def exchange(
             "returned": json.dumps(returned) if returned else None,
         },
         _read_exchange,
-        is_binary=True,
     )
 
 

@@ -32,6 +32,7 @@ unix_socket_dir = {folder}
 auth_type = any
 pool_mode = transaction
 default_pool_size = {size}
+max_client_conn = 1000
 """
 # It refuses to be root, as the server does; here root looks like somebody else.
 UNPRIVILEGED = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")

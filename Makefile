@@ -32,6 +32,14 @@ lint: $(VENV)/.dev ## Check the style of SQL and Python
 check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_check
 	@$(BIN)/python tools/check_sql.py
 
+.PHONY: mutants
+mutants: $(VENV)/.dev ## Break the SQL in many places and see that a test notices each
+	@$(BIN)/python tests/mutants.py $(ARGS)
+
+.PHONY: bench
+bench: $(VENV)/.dev ## Measure claim and completion beside the barest loop (BENCH_DSN=dsn)
+	@$(BIN)/python bench/claim.py $(ARGS)
+
 .PHONY: build
 build: build/rota.sql ## Write the install script for psql to build/rota.sql
 

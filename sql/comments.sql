@@ -670,7 +670,8 @@ strategy: fixed: base each time. linear: base * (1 + factor * (attempt -
 the last one again and again.
 factor: null: 2 for exponential, 1 for linear. From 0 to 1000, and at least 1 for
 exponential.
-cap: no delay is longer; at most 365 days.
+cap: no delay is longer; at most 365 days. null: an hour, or the longest of a list
+that has longer ones.
 delays: for the strategy list, null otherwise.
 jitter: none; full: anything up to the delay; fraction: the delay less up to
 jitter_fraction of it.

@@ -81,13 +81,20 @@ MUTANTS = (
         "functions/20_claim/_claim_lane.sql",
         "execution = j.execution + 1",
         "execution = greatest(j.execution, 1)",
-        CLAIM,
+        LIFE,
     ),
     Mutant(
         "claim charges twice",
         "functions/20_claim/_claim_lane.sql",
         "attempt = j.attempt + 1",
         "attempt = j.attempt + 2",
+        CLAIM,
+    ),
+    Mutant(
+        "a lost worker beats on",
+        "functions/30_run/_beat.sql",
+        " and w.lost_at is null and w.ended_at is null",
+        "",
         CLAIM,
     ),
     Mutant(
@@ -99,8 +106,9 @@ MUTANTS = (
     ),
     Mutant(
         "a lost worker may go on",
-        "functions/20_claim/_hold_worker.sql",
-        "v_worker.lost_at is not null or ",
+        "functions/20_claim/_living_worker.sql",
+        "        or v_worker.lost_at is not null\n"
+        "        or v_worker.ended_at is not null\n",
         "",
         LIFE,
     ),
@@ -163,8 +171,8 @@ MUTANTS = (
     Mutant(
         "fail locks in the order given",
         "functions/40_finish/_judge_executions.sql",
-        "            order by u.token_id\n",
-        "",
+        "order by u.token_id, u.token",
+        "order by u.token_id desc, u.token",
         LOCKS,
     ),
     Mutant(
@@ -275,7 +283,7 @@ MUTANTS = (
     Mutant(
         "two take over a used key",
         "functions/10_enqueue/_reserve_key.sql",
-        "                and ik.job_id = v_held.job_id",
+        "                    and ik.job_id = v_held.job_id\n",
         "",
         ENQUEUE,
     ),
@@ -315,16 +323,23 @@ MUTANTS = (
         LOCKS,
     ),
     Mutant(
+        "an exchange locks jobs before its worker",
+        "functions/45_exchange/exchange.sql",
+        "if max_jobs > 0 and num_nonnulls",
+        "if false and num_nonnulls",
+        LOCKS,
+    ),
+    Mutant(
         "a batch wakes nobody",
         "functions/10_enqueue/enqueue_jobs.sql",
-        "perform rota._wake(array[v_queue.id]);",
+        "perform rota._wake(v_queue);",
         "null;",
         LIFE,
     ),
     Mutant(
         "resuming wakes nobody",
         "functions/70_operate/resume_queue.sql",
-        "perform rota._wake(array[v_queue_id]);",
+        "perform rota._wake_queues(array[v_queue_id]);",
         "null;",
         LIFE,
     ),
@@ -345,8 +360,8 @@ MUTANTS = (
     Mutant(
         "functions are left to PUBLIC",
         "grants.sql",
-        "revoke all on all functions in schema rota from public, ",
-        "revoke all on all functions in schema rota from ",
+        "revoke all on all functions in schema rota",
+        "revoke all on function rota.version",
         ROLES,
     ),
     Mutant(

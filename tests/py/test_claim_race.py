@@ -26,6 +26,7 @@ from sessions import (
 from waiting import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from threading import Barrier
 
     from conftest import Connect
@@ -195,9 +196,17 @@ def test_the_reaper_leaves_a_worker_alone_that_is_claiming(connect: Connect) -> 
     assert column(reaper, "select state from rota.jobs") == ["queued"]
 
 
+def beat(session: Session, worker: int) -> list[tuple[int, int]]:
+    session.execute("select rota.heartbeat(%s)", [worker])
+    return [(1, 1)]
+
+
 @pytest.mark.parametrize("is_committed", [True, False])
-def test_a_claim_waits_for_the_verdict_on_its_worker(
-    connect: Connect, is_committed: bool
+@pytest.mark.parametrize("call", [claim, beat])
+def test_a_worker_waits_for_the_verdict_on_it(
+    connect: Connect,
+    call: Callable[[Session, int], list[tuple[int, int]]],
+    is_committed: bool,
 ) -> None:
     observer, claimer, reaper = connect(), connect(), connect(autocommit=False)
     (job,) = enqueue_many(observer, 1)
@@ -205,7 +214,7 @@ def test_a_claim_waits_for_the_verdict_on_its_worker(
     wait_expired(observer, worker)
     assert value(reaper, "select worker_count from rota.reap_workers()") == 1
 
-    with meanwhile(claim, claimer, worker) as waiting:
+    with meanwhile(call, claimer, worker) as waiting:
         wait_blocked(observer, claimer)
         if is_committed:
             reaper.commit()

@@ -126,6 +126,24 @@ def test_of_two_that_take_over_a_used_key_one_wins(
     assert column(observer, live) == [ours]
 
 
+def test_who_did_not_get_a_used_key_lets_the_job_of_the_other_end(
+    connect: Connect,
+) -> None:
+    observer = connect()
+    second, first = connect(autocommit=False), connect(autocommit=False)
+    enqueue(observer, "used")
+    complete_all(observer)
+    theirs = enqueue(first, "first")
+    with meanwhile(enqueue, second, "second") as waiting:
+        wait_blocked(observer, second)
+        first.commit()
+        assert waiting.result(10) == theirs
+    observer.execute("set lock_timeout = '100ms'")
+    complete_all(observer)
+    states = "select state from rota.jobs where id = %(job)s"
+    assert column(observer, states, job=theirs) == ["completed"]
+
+
 @pytest.mark.parametrize("end", ["cancelled", "claimed", "completed"])
 def test_a_replacement_that_comes_too_late(connect: Connect, end: str) -> None:
     observer, second, first = connect(), connect(), connect(autocommit=False)

@@ -295,6 +295,13 @@ def test_a_late_worker_that_registered_again_is_refused_by_its_tokens(
     assert rows(session, "select j::text from rota.job as j order by id") == before
 
 
+def listen(listener: Session) -> None:
+    """Sleep as an idle runner does: nobody is notified while nobody sleeps."""
+    listener.execute("listen rota")
+    listener.execute("listen marker")
+    listener.execute("select rota.mark_idle(queues => '{default,second}')")
+
+
 def heard(listener: Session, session: Session) -> list[str]:
     """Return what was notified until now; a marker of ours says how far that is."""
     session.execute("select pg_notify('marker', '')")
@@ -310,10 +317,8 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     connect: Connect,
 ) -> None:
     listener, session, other = connect(), connect(), connect(autocommit=False)
-    listener.execute("listen rota")
-    listener.execute("listen marker")
     session.execute("select rota.create_queue(queue => 'second')")
-    listener.execute("select rota.mark_idle('{default,second}')")
+    listen(listener)
     worker = register(session)
 
     other.execute("select rota.enqueue(kind => 'work')")
@@ -347,18 +352,15 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     assert heard(listener, session) == []
     session.execute("select rota.resume_queue(queue => 'default')")
     assert heard(listener, session) == ["default"]
-
-    listener.execute("select rota.mark_busy('{default,second}')")
+    listener.execute("select rota.mark_busy(queues => '{default,second}')")
     enqueue_many(session, 1)
     assert heard(listener, session) == []
 
 
 def test_promotion_and_reaping_notify_every_queue_once(connect: Connect) -> None:
     listener, session = connect(), connect()
-    listener.execute("listen rota")
-    listener.execute("listen marker")
     session.execute("select rota.create_queue(queue => 'second')")
-    listener.execute("select rota.mark_idle('{default,second}')")
+    listen(listener)
     for queue in ("default", "second", "default", "second"):
         enqueue = "select rota.enqueue(kind => 'work', queue => %s, delay => '100ms')"
         session.execute(enqueue, [queue])

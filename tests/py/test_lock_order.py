@@ -98,6 +98,29 @@ def test_waiting_jobs_are_locked_in_order(connect: Connect, verb: str) -> None:
     lock_in_order(connect, verb, {"low": low, "high": high})
 
 
+def test_an_exchange_holds_its_worker_before_it_waits_for_jobs(
+    connect: Connect,
+) -> None:
+    """As deregister_worker does: in another order the two could deadlock."""
+    observer, holder, session = connect(), connect(autocommit=False), connect()
+    (job,) = enqueue_many(observer, 1)
+    worker = register(observer)
+    assert claim(observer, worker) == [(job, 1)]
+    holder.execute(LOCK, [[job]])
+    exchange = """
+        select rota.exchange(
+            worker => %(worker)s, max_jobs => 1,
+            completed_ids => array[%(job)s], completed_executions => '{1}'
+        )
+        """
+    free = "select id from rota.worker where id = %(worker)s for update skip locked"
+    with meanwhile(rows, session, exchange, worker=worker, job=job) as waiting:
+        wait_blocked(observer, session)
+        assert column(observer, free, worker=worker) == []
+        holder.rollback()
+        assert waiting.result(10)
+
+
 def test_batches_with_the_same_keys_queue_up(connect: Connect) -> None:
     observer, holder = connect(), connect(autocommit=False)
     one, other = connect(), connect()

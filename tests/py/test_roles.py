@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from conftest import Connect
 
-PRODUCER = {"enqueue", "enqueue_jobs", "version"}
+EVERYBODY = {"version", "cron_next", "cron_describe", "explain_schedule"}
+PRODUCER = {"enqueue", "enqueue_jobs"}
 MAINTENANCE = {
     *("maintain", "promote_jobs", "reap_workers", "time_out_jobs", "fold_tally"),
     *("ensure_partitions", "purge_archive", "purge_keys", "purge_workers"),
@@ -32,7 +33,7 @@ MAINTENANCE = {
 WORKER = {
     *("register_worker", "claim_jobs", "heartbeat", "deregister_worker", "exchange"),
     *("complete_job", "fail_job", "release_job", "snooze_job"),
-    *("complete_jobs", "fail_jobs", "release_jobs", "snooze_jobs", "version"),
+    *("complete_jobs", "fail_jobs", "release_jobs", "snooze_jobs"),
     *("release_stray_jobs", "mark_idle", "mark_busy", "enqueuers_in_flight"),
 }
 OPERATOR = {
@@ -46,10 +47,10 @@ VIEWS = {
 }
 FUNCTIONS: dict[str, set[str]] = {
     "nobody": set(),
-    "rota_producer": PRODUCER,
-    "rota_worker": WORKER | MAINTENANCE,
-    "rota_operator": OPERATOR | MAINTENANCE | PRODUCER,
-    "rota_observer": {"version"},
+    "rota_producer": EVERYBODY | PRODUCER,
+    "rota_worker": EVERYBODY | WORKER | MAINTENANCE,
+    "rota_operator": EVERYBODY | OPERATOR | MAINTENANCE | PRODUCER,
+    "rota_observer": EVERYBODY,
 }
 MAY_LOOK = ("rota_operator", "rota_observer")
 

@@ -20,6 +20,10 @@ declare
 begin
     perform rota._beat(v_worker, v_worker.lease / 6);
 
+    /* Worker before jobs, as deregister_worker locks them; jobs in one order. */
+    if max_jobs > 0 and num_nonnulls(completed_ids, returned) > 0 then
+        perform rota._hold_worker(worker);
+    end if;
     if completed_ids is not null and returned is not null then
         perform rota._lock_jobs(
             completed_ids || array(select r.id from rota._returned_rows(returned) as r)

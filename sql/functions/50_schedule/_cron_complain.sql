@@ -4,7 +4,7 @@ create or replace function rota._cron_complain(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* An item that is no number, name, range or step: say what is wrong with it, naming the

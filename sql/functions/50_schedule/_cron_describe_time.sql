@@ -3,7 +3,7 @@ create or replace function rota._cron_describe_time(
 )
 returns text
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 declare

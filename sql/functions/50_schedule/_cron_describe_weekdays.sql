@@ -9,10 +9,10 @@ as $$
 /* Null when every day of the week matches. */
 declare
     v_names constant text[] :=
-        '{Sunday,Monday,Tuesday,Wednesday,Thursday,Friday,Saturday}';
-    v_weeks constant text[] := '{first,second,third,fourth,fifth,last}';
+        '{Sunday,Monday,Tuesday,Wednesday,Thursday,Friday,Saturday}'::text[];
+    v_weeks constant text[] := '{first,second,third,fourth,fifth,last}'::text[];
     v_bits bit varying := substring(p_cron.weekdays from 1 for 7);
-    v_words text[] := '{}';
+    v_words text[] := '{}'::text[];
 begin
     if bit_count(v_bits) = 7 then
         return null;

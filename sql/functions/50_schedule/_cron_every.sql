@@ -3,7 +3,7 @@ create or replace function rota._cron_every(
 )
 returns interval
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* The period after @every. Read here and not by the interval type, whose input depends

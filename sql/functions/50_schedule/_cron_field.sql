@@ -4,7 +4,7 @@ create or replace function rota._cron_field(
 )
 returns bit varying
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* Bitmap of one field (1 minute to 5 day of week), laid out as rota.cron_expression
@@ -14,7 +14,6 @@ declare
     v_item text;
     v_range integer[];
     v_special integer;
-    v_value integer;
 begin
     foreach v_item in array string_to_array(p_text, ',') loop
         v_special := case

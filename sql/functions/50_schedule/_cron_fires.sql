@@ -33,6 +33,6 @@ begin
             return array[v_change];
         end if;
     end if;
-    return '{}';
+    return '{}'::timestamptz[];
 end;
 $$;

@@ -22,7 +22,7 @@ declare
     v_second constant timestamptz := (
         p_local + (p_local + interval '16 hours' - (v_late at time zone p_zone))
     ) at time zone 'UTC';
-    v_found timestamptz[] := '{}';
+    v_found timestamptz[] := '{}'::timestamptz[];
 begin
     if v_first = v_second then
         return array[v_first];

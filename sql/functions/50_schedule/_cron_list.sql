@@ -9,7 +9,7 @@ parallel safe
 as $$
 /* The set bits in English, as numbers or as names: 1, 3 through 7 and 9. */
 declare
-    v_words text[] := '{}';
+    v_words text[] := '{}'::text[];
     v_first integer := 0;
     v_last integer;
     v_from text;

@@ -3,7 +3,7 @@ create or replace function rota._cron_parse(
 )
 returns rota.cron_expression
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 declare

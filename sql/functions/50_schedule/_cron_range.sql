@@ -4,7 +4,7 @@ create or replace function rota._cron_range(
 )
 returns integer[]
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* First value, last value and step of one item. A step after a single value runs to the

@@ -5,7 +5,7 @@ create or replace function rota._cron_refuse(
 )
 returns void
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* Every refusal of an expression comes from here. What the caller wrote is cut short,

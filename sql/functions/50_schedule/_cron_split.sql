@@ -3,7 +3,7 @@ create or replace function rota._cron_split(
 )
 returns text[]
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* The five fields as text, in lower case. Collation "C" because in a Turkish database

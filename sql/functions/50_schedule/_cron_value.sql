@@ -5,7 +5,7 @@ create or replace function rota._cron_value(
 )
 returns integer
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* One number or name of a field. Leading zeros go first and the length is judged before

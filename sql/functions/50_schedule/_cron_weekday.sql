@@ -3,7 +3,7 @@ create or replace function rota._cron_weekday(
 )
 returns integer
 language plpgsql
-immutable
+stable
 parallel safe
 as $$
 /* Bit number of n#k or nL in the weekday bitmap; null when the item is neither. */

@@ -3,7 +3,7 @@ create or replace function rota.create_retry_policy(
     strategy text default 'exponential',
     base interval default '5 seconds',
     factor double precision default null,
-    cap interval default '1 hour',
+    cap interval default null,
     delays interval[] default null,
     jitter text default 'fraction',
     jitter_fraction double precision default 0.25
@@ -26,8 +26,11 @@ begin
         when 'exponential' then coalesce(factor, 2)
         when 'linear' then coalesce(factor, 1)
     end;
-    v_policy.cap := cap;
     v_policy.delays := delays;
+    v_policy.cap := coalesce(cap, greatest(interval '1 hour', (
+        select max(g.delay)
+        from unnest(delays) as g (delay)
+    )));
     v_policy.jitter := jitter;
     v_policy.jitter_fraction := jitter_fraction;
     perform rota._check_retry_policy(v_policy);

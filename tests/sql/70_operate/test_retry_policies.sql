@@ -59,7 +59,9 @@ from (
         ', jitter_fraction => 0', 'exponential 00:00:00 1 365 days - none 0'),
     (6, ', ''linear'', factor => 0, cap => ''1 ms'', jitter => ''full'''
         ', jitter_fraction => 1', 'linear 00:00:05 0 00:00:00.001 - full 1'),
-    (7, ', factor => 1000', 'exponential 00:00:05 1000 01:00:00 - fraction 0.25')
+    (7, ', factor => 1000', 'exponential 00:00:05 1000 01:00:00 - fraction 0.25'),
+    (8, ', ''list'', delays => ''{1 s,2 days}''::interval[]',
+        'list - - 2 days {00:00:01,"2 days"} fraction 0.25')
 ) as c (number, arguments, policy);
 select is(pg_temp.altered('p1', c.change), c.policy, 'altered: ' || c.change)
 from (
@@ -133,13 +135,12 @@ from (
     ('repeat(''p'', 101)', 'RT008'),
     ('''x'', null', '22023'),
     ('''x'', base => null', '22023'),
-    ('''x'', cap => null', '22023'),
     ('''x'', jitter => null', '22023'),
     ('''x'', jitter_fraction => null', '22023'),
     ('''default''', '42710')
 ) as b (arguments, code);
 select is(
-    (select count(*)::integer from rota.retry_policies), 8,
+    (select count(*)::integer from rota.retry_policies), 9,
     'no policy was made by a call that was refused'
 );
 select is(

@@ -24,9 +24,9 @@ declare
         case when p_schedule.missed = 'all' then p_schedule.max_missed else 1 end
     );
     v_wanted constant integer := cardinality(v_due);
-    v_missed constant integer := greatest(
-        0, rota._cron_count(v_cron, p_schedule, p_now) - v_wanted
-    );
+    v_missed constant integer := greatest(0, -v_wanted + cardinality(
+        rota._cron_fires_within(v_cron, p_schedule, p_schedule.checked_at, p_now, 1000)
+    ));
     v_due_at timestamptz;
     v_job_id bigint;
 begin

@@ -10,17 +10,10 @@ parallel safe
 as $$
 /* The next three fires; RT004 if there is none at all. */
 declare
-    v_at timestamptz := p_after;
-    v_fires timestamptz[] := '{}';
+    v_fires constant timestamptz[] := rota._cron_fires_within(
+        p_cron, p_schedule, p_after, 'infinity', 3
+    );
 begin
-    for v_number in 1 .. 3 loop
-        v_at := rota._cron_next(
-            p_cron, p_schedule.timezone, v_at, p_schedule.gap, p_schedule.repeat,
-            p_schedule.anchor_at
-        );
-        exit when v_at is null;
-        v_fires := v_fires || v_at;
-    end loop;
     if v_fires = '{}' then
         perform rota._cron_refuse(
             format('expression, "%s"', left(p_schedule.expression, 40)),

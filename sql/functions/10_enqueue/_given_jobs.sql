@@ -21,27 +21,23 @@ parallel unsafe
 as $$
 declare
     v_now timestamptz;
+    v_lane_id integer;
 begin
     perform rota._enter_line();
     v_now := rota._now();
+    if p_priorities is null then
+        v_lane_id := rota._lane_id(p_queue.id, 0);
+    else
+        perform rota._lane_id(p_queue.id, p.priority)
+        from (
+            select distinct u.priority
+            from unnest(p_priorities) as u (priority)
+        ) as p;
+    end if;
+
+    /* Positions are drawn in the order of the arrays: unnest keeps it, and nothing here
+    would be better done in another. */
     return query
-    with given as materialized (
-        select
-            g.*,
-            coalesce(g.given_run_at, v_now + g.delay, v_now) as run_at
-        from unnest(p_kinds, p_payloads, p_priorities, p_run_ats, p_delays, p_keys)
-            with ordinality
-            as g (kind, payload, priority, given_run_at, delay, key, number)
-        where g.number <= cardinality(p_payloads)
-    ),
-
-    lane as materialized (
-        select
-            p.priority,
-            rota._lane_id(p_queue.id, p.priority) as id
-        from (select distinct coalesce(g.priority, 0) as priority from given as g) as p
-    )
-
     select
         case when p_takes_ids then nextval('rota.job_id_seq') else g.number end,
         case when g.run_at <= v_now then nextval('rota.position_seq') end,
@@ -53,7 +49,11 @@ begin
         null::timestamptz,
         coalesce(p_timeout, p_queue.timeout),
         p_key_ttl,
-        g.lane_id,
+        coalesce(v_lane_id, (
+            select l.id
+            from rota.lane as l
+            where l.queue_id = p_queue.id and l.priority = g.priority
+        )),
         0,
         coalesce(p_max_attempts, p_queue.max_attempts),
         0,
@@ -66,11 +66,12 @@ begin
         g.payload
     from (
         select
-            g.*,
-            l.id as lane_id
-        from given as g
-        inner join lane as l on l.priority = coalesce(g.priority, 0)
-        order by g.number
+            u.*,
+            coalesce(u.given_run_at, v_now + u.delay, v_now) as run_at
+        from unnest(p_kinds, p_payloads, p_priorities, p_run_ats, p_delays, p_keys)
+            with ordinality
+            as u (kind, payload, priority, given_run_at, delay, key, number)
+        where u.number <= cardinality(p_payloads)
     ) as g;
 end;
 $$;

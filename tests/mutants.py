@@ -178,7 +178,10 @@ MUTANTS = (
     Mutant(
         "fail reads the whole table",
         "functions/40_finish/_note_attempts.sql",
-        "set enable_seqscan = off\n",
+        "set enable_seqscan = off\n"
+        "set enable_bitmapscan = off\n"
+        "set enable_hashjoin = off\n"
+        "set enable_mergejoin = off\n",
         "",
         PLANS,
     ),

@@ -330,6 +330,11 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     assert heard(listener, session) == ["second"]
     session.execute("select rota.enqueue(kind => 'work', delay => '1 hour')")
     assert heard(listener, session) == []
+    keyed = "select rota.enqueue(kind => 'work', idempotency_key => 'k')"
+    session.execute(keyed)
+    assert heard(listener, session) == ["default"]
+    session.execute(keyed)
+    assert heard(listener, session) == []
 
     tokens = claim(session, worker, 5)
     session.execute("select rota.heartbeat(%s)", [worker])

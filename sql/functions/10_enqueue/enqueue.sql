@@ -24,6 +24,7 @@ declare
     v_now timestamptz;
     v_queue constant rota.queue := rota._find_queue(queue);
     v_job rota.job;
+    v_stored rota.enqueued_job;
 begin
     perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
     if not rota._is_plain_job(
@@ -61,7 +62,11 @@ begin
         insert into rota.job overriding system value
         select v_job.*;
     else
-        v_job.id := (rota._enqueue_keyed(v_job, v_queue.id, on_duplicate)).id;
+        v_stored := rota._enqueue_keyed(v_job, v_queue.id, on_duplicate);
+        v_job.id := v_stored.id;
+        if on_duplicate = 'keep' and not v_stored.is_new then
+            return v_job.id;
+        end if;
     end if;
 
     if v_job.run_at <= v_now + rota._longest_sleep() then

@@ -16,16 +16,14 @@ declare
 begin
     perform rota._check_positive('max_keys', max_keys);
     delete from rota.idempotency_key as ik
-    where (ik.queue_id, ik.key) in (
-        select
-            e.queue_id,
-            e.key
+    where ik.ctid = any (array(
+        select e.ctid
         from rota.idempotency_key as e
         where e.expires_at <= rota._now()
         order by e.expires_at
         limit max_keys
         for update skip locked
-    );
+    ));
     get diagnostics v_count = row_count;
     return v_count;
 end;

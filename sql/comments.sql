@@ -977,8 +977,201 @@ comment on function rota.explain_schedule(
 ) is
 'List when a schedule fires, in local time and UTC, with the reason for each odd line
 and the times that are skipped. Fires after since, up to until; at most 1000 lines.
-schedule: a cron expression, see cron_next.
-timezone, gap, repeat: null means UTC, run_after, first.
+schedule: the name of one, or a cron expression, see cron_next.
+timezone, gap, repeat: null means those of the schedule, else UTC, run_after, first.
 since: null means now. until: null means 31 days after since.
 Returns lines in order of due_at; those with is_skipped run nothing.
 Errors: RT004 invalid expression or zone; 22023 other argument.';
+
+comment on table rota.schedule is
+'Stored cron rules: each fire becomes one job.';
+comment on column rota.schedule.id is
+'Number of the schedule.';
+comment on column rota.schedule.name is
+'Name by which it is created, changed and reconciled.';
+comment on column rota.schedule.expression is
+'Cron expression: see cron_next.';
+comment on column rota.schedule.timezone is
+'IANA zone on whose clocks the fields are read.';
+comment on column rota.schedule.gap is
+'run_after or skip: a fixed time that does not exist.';
+comment on column rota.schedule.repeat is
+'first or both: a fixed time that comes twice.';
+comment on column rota.schedule.queue_id is
+'Queue of the jobs.';
+comment on column rota.schedule.kind is
+'Kind of the jobs.';
+comment on column rota.schedule.payload is
+'Payload of the jobs; an object gets a key schedule with the name and the due_at of the
+fire.';
+comment on column rota.schedule.priority is
+'Priority of the jobs.';
+comment on column rota.schedule.max_attempts is
+'Attempts of the jobs; null: what the queue says.';
+comment on column rota.schedule.retry_policy_id is
+'Retry policy of the jobs; null: that of the queue.';
+comment on column rota.schedule.timeout is
+'Time limit of the jobs; null: that of the queue.';
+comment on column rota.schedule.missed is
+'latest, skip or all: fires that nobody could see to in time.';
+comment on column rota.schedule.max_missed is
+'With all: how many fires are caught up with, the latest ones.';
+comment on column rota.schedule.max_age is
+'Fires older than this are not caught up with; null: no limit, and a minute with skip.';
+comment on column rota.schedule.overlap is
+'allow, or skip: no job while the previous one is alive.';
+comment on column rota.schedule.created_at is
+'When the schedule was created.';
+comment on column rota.schedule.anchor_at is
+'Whence @every counts: when the expression was set, in whole seconds.';
+comment on column rota.schedule.checked_at is
+'Every fire up to here has been dealt with.';
+comment on column rota.schedule.next_fires is
+'The next three fires; empty while paused or broken.';
+comment on column rota.schedule.last_due_at is
+'Fire that the last job stands for; null before the first.';
+comment on column rota.schedule.last_fired_at is
+'When the last job was enqueued; null before the first.';
+comment on column rota.schedule.last_job_id is
+'The last job; null before the first.';
+comment on column rota.schedule.missed_count is
+'Fires that were missed and not caught up with; at most 1000 are counted at a time.';
+comment on column rota.schedule.overlapped_count is
+'Fires without a job because the previous one was alive.';
+comment on column rota.schedule.paused_at is
+'Since when it is paused; null while it is not.';
+comment on column rota.schedule.pause_reason is
+'Why it is paused, if that was said.';
+comment on column rota.schedule.broken_at is
+'Since when it is set aside because it failed; null while it works.';
+comment on column rota.schedule.error is
+'What set it aside.';
+
+comment on view rota.schedule_status is
+'Schedules: what they are, when they fire next and how the last job went.';
+comment on column rota.schedule_status.schedule is
+'Name of the schedule.';
+comment on column rota.schedule_status.expression is
+'Cron expression: cron_describe says it in English.';
+comment on column rota.schedule_status.timezone is
+'IANA zone on whose clocks the fields are read.';
+comment on column rota.schedule_status.kind is
+'Kind of the jobs.';
+comment on column rota.schedule_status.queue is
+'Queue of the jobs.';
+comment on column rota.schedule_status.state is
+'active, paused, or broken: set aside because it failed.';
+comment on column rota.schedule_status.next_fires is
+'The next three fires; empty while paused or broken. explain_schedule lists more.';
+comment on column rota.schedule_status.last_due_at is
+'Fire that the last job stands for; null before the first.';
+comment on column rota.schedule_status.last_fired_at is
+'When the last job was enqueued; null before the first.';
+comment on column rota.schedule_status.last_job_id is
+'The last job; null before the first.';
+comment on column rota.schedule_status.last_outcome is
+'State of the last job; gone when its record has been purged; null before the first.';
+comment on column rota.schedule_status.missed_count is
+'Fires that were missed and not caught up with; at most 1000 are counted at a time.';
+comment on column rota.schedule_status.overlapped_count is
+'Fires without a job because the previous one was alive.';
+comment on column rota.schedule_status.paused_at is
+'Since when it is paused; null while it is not.';
+comment on column rota.schedule_status.pause_reason is
+'Why it is paused, if that was said.';
+comment on column rota.schedule_status.broken_at is
+'Since when it is set aside; resume_schedule or a change starts it again.';
+comment on column rota.schedule_status.error is
+'What set it aside.';
+comment on column rota.schedule_status.gap is
+'run_after or skip: a fixed time that does not exist.';
+comment on column rota.schedule_status.repeat is
+'first or both: a fixed time that comes twice.';
+comment on column rota.schedule_status.missed is
+'latest, skip or all: fires that nobody could see to in time.';
+comment on column rota.schedule_status.max_missed is
+'With all: how many fires are caught up with, the latest ones.';
+comment on column rota.schedule_status.max_age is
+'Fires older than this are not caught up with; null: no limit, and a minute with skip.';
+comment on column rota.schedule_status.overlap is
+'allow, or skip: no job while the previous one is alive.';
+comment on column rota.schedule_status.payload is
+'Payload of the jobs, without the key that each fire adds.';
+comment on column rota.schedule_status.priority is
+'Priority of the jobs.';
+comment on column rota.schedule_status.max_attempts is
+'Attempts of the jobs; null: what the queue says.';
+comment on column rota.schedule_status.retry_policy is
+'Retry policy of the jobs; null: that of the queue.';
+comment on column rota.schedule_status.timeout is
+'Time limit of the jobs; null: that of the queue.';
+comment on column rota.schedule_status.created_at is
+'When the schedule was created.';
+
+comment on function rota.create_schedule(
+    text, text, text, jsonb, text, text, integer, integer, text, interval, text, text,
+    text, integer, interval, text, boolean
+) is
+'Create a schedule: from now on, each time its expression fires, one job is enqueued,
+however many sessions call maintain. It never fires for the past.
+schedule: its name, at most 200 characters. expression, timezone, gap, repeat: see
+cron_next; @every counts from now.
+kind, payload, queue, priority, max_attempts, retry_policy, timeout: of the jobs, see
+enqueue. A payload that is an object gets the key schedule, an object with the name of
+the schedule and due_at, the instant of the fire in UTC; run_at is the same instant.
+missed: what becomes of fires that were due while nothing called maintain. latest: one
+job, for the latest of them, however late. skip: one job for the latest, if it is at
+most a minute late. all: a job for each, oldest first, at most the latest max_missed
+(1 to 1000) of them. max_age: fires older than this are passed over; null means no
+limit, and a minute with skip.
+overlap: allow; or skip, no job while the previous one is scheduled, queued or running.
+replace: true gives a schedule of this name this definition; a pause stays, and it
+starts afresh from now only if its expression, timezone, gap or repeat changed.
+Returns created, unchanged if a schedule of this name had this definition, or changed.
+Errors: RT003 no such queue; RT004 invalid expression or zone, the detail names the
+field; RT008 payload, name or kind too large; 22023 other argument; 42704 no such retry
+policy; 42710 the name is taken by another definition.';
+
+comment on function rota.alter_schedule(
+    text, text, text, jsonb, text, text, integer, integer, text, interval, text, text,
+    text, integer, interval, text, text[]
+) is
+'Change a schedule. Another expression, timezone, gap or repeat starts it afresh from
+now: nothing fires for the past. Any change mends a broken one. A pause stays.
+schedule: its name. Parameters as in create_schedule; null means unchanged.
+reset: which of max_attempts, retry_policy, timeout and max_age become null again.
+Returns false if nothing changed.
+Errors: 42704 no such schedule; else as create_schedule.';
+
+comment on function rota.pause_schedule(text, text) is
+'Stop a schedule until resume_schedule. Jobs it has enqueued stay.
+schedule: its name. reason: shown in schedule_status; null if there is none to tell.
+Returns false if it was paused already.
+Errors: 42704 no such schedule; RT008 reason too long.';
+
+comment on function rota.resume_schedule(text) is
+'Start a paused or broken schedule again, from now: what it would have fired in the
+meantime is neither made up for nor counted as missed.
+schedule: its name.
+Returns false if it was neither paused nor broken.
+Errors: 42704 no such schedule; RT004 its expression or zone is not valid any more.';
+
+comment on function rota.drop_schedule(text) is
+'Remove a schedule. Jobs it has enqueued stay.
+schedule: its name.
+Returns false if there was none.';
+
+comment on function rota.run_schedule_now(text) is
+'Enqueue one job of a schedule at once, paused or not; its next fires stay as they are.
+schedule: its name.
+Returns the job, whose due_at is now; null if overlap is skip and the previous job is
+alive.
+Errors: 42704 no such schedule; else as enqueue.';
+
+comment on function rota.materialize_schedules(integer) is
+'Enqueue the jobs of the schedules that are due: a step of maintain. Any number of
+sessions may call it at once; a schedule another session is at is passed over. A
+schedule that fails is set aside with its error and does not stop the others.
+max_schedules: how many schedules to see to, at most 10000.
+Returns the number of jobs.
+Errors: 22023 max_schedules not positive.';

@@ -67,8 +67,18 @@ grant execute on function
     rota.purge_archive,
     rota.purge_keys,
     rota.purge_workers,
-    rota.fold_tally
+    rota.fold_tally,
+    rota.materialize_schedules,
+    rota.create_schedule
 to rota_worker, rota_operator;
+
+grant execute on function
+    rota.alter_schedule,
+    rota.pause_schedule,
+    rota.resume_schedule,
+    rota.drop_schedule,
+    rota.run_schedule_now
+to rota_operator;
 
 grant execute on function
     rota.create_queue,
@@ -98,5 +108,6 @@ grant select on
     rota.dead_letters,
     rota.queue_settings,
     rota.retry_policies,
-    rota.settings
+    rota.settings,
+    rota.schedule_status
 to rota_operator, rota_observer;

@@ -248,3 +248,59 @@ create table rota.tally (
     completed_count bigint not null,
     cancelled_count bigint not null
 );
+
+/* checked_at: every fire up to here has been dealt with. next_fires holds the coming
+ones, nearest first, and is empty exactly while nothing is to fire. */
+create table rota.schedule (
+    id integer not null generated always as identity,
+    name text not null,
+    expression text not null,
+    timezone text not null,
+    gap text not null,
+    repeat text not null,
+    queue_id integer not null,
+    kind text not null,
+    payload jsonb not null,
+    priority smallint not null,
+    max_attempts integer,
+    retry_policy_id integer,
+    timeout interval,
+    missed text not null,
+    max_missed integer not null,
+    max_age interval,
+    overlap text not null,
+    created_at timestamptz not null,
+    anchor_at timestamptz not null,
+    checked_at timestamptz not null,
+    next_fires timestamptz[] not null,
+    last_due_at timestamptz,
+    last_fired_at timestamptz,
+    last_job_id bigint,
+    missed_count bigint not null default 0,
+    overlapped_count bigint not null default 0,
+    paused_at timestamptz,
+    pause_reason text,
+    broken_at timestamptz,
+    error text,
+    constraint schedule_pkey primary key (id),
+    constraint schedule_name_unique unique (name),
+    constraint schedule_queue_fkey foreign key (queue_id) references rota.queue (id),
+    constraint schedule_retry_policy_fkey
+    foreign key (retry_policy_id) references rota.retry_policy (id),
+    constraint schedule_gap_known check (gap in ('run_after', 'skip')),
+    constraint schedule_repeat_known check (repeat in ('first', 'both')),
+    constraint schedule_missed_known check (missed in ('latest', 'skip', 'all')),
+    constraint schedule_max_missed_in_range check (max_missed between 1 and 1000),
+    constraint schedule_max_age_positive check (max_age > '0'),
+    constraint schedule_overlap_known check (overlap in ('allow', 'skip')),
+    constraint schedule_rests_or_fires check (
+        (next_fires = '{}') = (paused_at is not null or broken_at is not null)
+    ),
+    constraint schedule_broken_has_error check ((broken_at is null) = (error is null)),
+    constraint schedule_reason_needs_pause
+    check (pause_reason is null or paused_at is not null)
+)
+with (fillfactor = 80);
+
+create index schedule_due_idx on rota.schedule ((next_fires[1]))
+where next_fires <> '{}';

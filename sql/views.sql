@@ -239,3 +239,54 @@ select
     s.worker_retention,
     s.timeout_grace
 from rota.setting as s;
+
+create or replace view rota.schedule_status as
+select
+    s.name as schedule,
+    s.expression,
+    s.timezone,
+    s.kind,
+    q.name as queue,
+    case
+        when s.paused_at is not null then 'paused'
+        when s.broken_at is not null then 'broken'
+        else 'active'
+    end as state,
+    s.next_fires,
+    s.last_due_at,
+    s.last_fired_at,
+    s.last_job_id,
+    case
+        when s.last_job_id is null then null
+        else coalesce(
+            j.state,
+            a.state,
+            case when d.id is not null then 'dead' end,
+            'gone'
+        )
+    end as last_outcome,
+    s.missed_count,
+    s.overlapped_count,
+    s.paused_at,
+    s.pause_reason,
+    s.broken_at,
+    s.error,
+    s.gap,
+    s.repeat,
+    s.missed,
+    s.max_missed,
+    s.max_age,
+    s.overlap,
+    s.payload,
+    s.priority,
+    s.max_attempts,
+    rp.name as retry_policy,
+    s.timeout,
+    s.created_at
+from rota.schedule as s
+inner join rota.queue as q on q.id = s.queue_id
+left join rota.retry_policy as rp on rp.id = s.retry_policy_id
+left join rota.job as j on j.id = s.last_job_id
+left join rota.archive as a
+    on a.id = s.last_job_id and a.finished_at >= s.last_fired_at
+left join rota.dead_letter as d on d.id = s.last_job_id;

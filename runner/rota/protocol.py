@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     import psycopg
 
+    from rota.schedules import Schedule
+
 T = TypeVar("T")
 Connection: TypeAlias = "psycopg.Connection[object]"
 AsyncConnection: TypeAlias = "psycopg.AsyncConnection[object]"
@@ -147,6 +149,35 @@ def enqueue_jobs(
         """,
         arguments,
         lambda rows: [EnqueuedJob(*row) for row in rows],
+    )
+
+
+def create_schedule(schedule: Schedule) -> Call[str]:
+    """Call rota.create_schedule, to replace what differs."""
+    return Call(
+        """
+        select rota.create_schedule(
+            schedule => %(schedule)s,
+            expression => %(expression)s,
+            kind => %(kind)s,
+            payload => %(payload)s::jsonb,
+            timezone => %(timezone)s,
+            queue => %(queue)s,
+            priority => %(priority)s,
+            max_attempts => %(max_attempts)s,
+            retry_policy => %(retry_policy)s,
+            timeout => %(timeout)s,
+            gap => %(gap)s,
+            repeat => %(repeat)s,
+            missed => %(missed)s,
+            max_missed => %(max_missed)s,
+            max_age => %(max_age)s,
+            overlap => %(overlap)s,
+            replace => true
+        )
+        """,
+        asdict(schedule),
+        lambda rows: str(rows[0][0]),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota import protocol, schema
+from rota import protocol, schedules, schema
 from rota.errors import RotaError, WorkerLost
 from rota.records import JobRef, Returned
 from rota.text import storable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rota.connections import Connection
     from rota.execution import Settlement
     from rota.records import Exchange, Maintained
+    from rota.schedules import Schedule
 
 logger = logging.getLogger("rota")
 
@@ -33,8 +34,15 @@ class Session:
     has_worked: whether an exchange has ever succeeded.
     """
 
-    def __init__(self, name: str, queues: Sequence[str], lease: timedelta) -> None:
+    def __init__(
+        self,
+        name: str,
+        queues: Sequence[str],
+        lease: timedelta,
+        declared: Sequence[Schedule] = (),
+    ) -> None:
         self._name = name
+        self._declared = declared
         self._queues = queues
         self._lease = lease
         self._id: int | None = None
@@ -50,10 +58,12 @@ class Session:
     async def begin(self, connection: Connection, running: Collection[JobRef]) -> None:
         """Be registered, and hold no job besides those that run here.
 
-        Raises SchemaError when the database has no rota that fits.
+        Raises SchemaError when the database has no rota that fits, and InvalidSchedule
+        when a declared schedule is not valid.
         """
         if not self.has_worked:
             await schema.handshake(connection)
+            await schedules.declare(connection, self._declared)
         if self._id is None:
             call = protocol.register_worker(name=self._name, lease=self._lease)
             self._id = await call.on_async(connection)

@@ -99,7 +99,10 @@ class Worker:
         self._clock = clock
 
         self._session = Session(
-            name or f"{socket.gethostname()}:{os.getpid()}", queues, lease
+            name or f"{socket.gethostname()}:{os.getpid()}",
+            queues,
+            lease,
+            app.schedules,
         )
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.

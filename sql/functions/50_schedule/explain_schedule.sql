@@ -14,22 +14,38 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_cron constant rota.cron_expression := rota._cron_parse(explain_schedule.schedule);
-    v_zone constant text := rota._cron_zone(coalesce(explain_schedule.timezone, 'UTC'));
+    v_schedule rota.schedule;
+    v_cron rota.cron_expression;
+    v_zone text;
     v_since constant timestamptz := coalesce(explain_schedule.since, rota._now());
     v_until constant timestamptz := coalesce(
         explain_schedule.until, v_since + interval '744 hours'
     );
-    v_gap constant text := coalesce(explain_schedule.gap, 'run_after');
-    v_repeat constant text := coalesce(explain_schedule.repeat, 'first');
+    v_gap text;
+    v_repeat text;
 begin
+    select s.*
+    into v_schedule
+    from rota.schedule as s
+    where s.name = explain_schedule.schedule;
+
+    v_cron := rota._cron_parse(
+        coalesce(v_schedule.expression, explain_schedule.schedule)
+    );
+    v_zone := rota._cron_zone(
+        coalesce(explain_schedule.timezone, v_schedule.timezone, 'UTC')
+    );
+    v_gap := coalesce(explain_schedule.gap, v_schedule.gap, 'run_after');
+    v_repeat := coalesce(explain_schedule.repeat, v_schedule.repeat, 'first');
     perform rota._cron_check_policy(v_gap, v_repeat);
     perform rota._cron_check_instant('since', v_since);
     perform rota._cron_check_instant('until', v_until);
     if v_cron.every is not null then
         return query
         select e.*
-        from rota._cron_explain_every(v_cron, v_zone, v_since, v_until, v_since) as e;
+        from rota._cron_explain_every(
+            v_cron, v_zone, v_since, v_until, coalesce(v_schedule.anchor_at, v_since)
+        ) as e;
         return;
     end if;
     /* Two times made up or shown at one instant are one fire. */

@@ -25,15 +25,17 @@ where p.pronamespace = 'rota'::regnamespace;
 select set_eq(
     'select name from function where not is_private',
     array[
-        'alter_queue', 'alter_retry_policy', 'alter_settings', 'cancel_job',
-        'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs', 'create_queue',
-        'create_retry_policy', 'cron_describe', 'cron_next', 'deregister_worker', 'enqueue', 'enqueue_jobs',
-        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'explain_schedule', 'fail_job',
-        'fail_jobs',
-        'fold_tally', 'heartbeat', 'maintain', 'mark_busy', 'mark_idle', 'pause_queue',
+        'alter_queue', 'alter_retry_policy', 'alter_schedule', 'alter_settings',
+        'cancel_job', 'cancel_jobs', 'claim_jobs', 'complete_job', 'complete_jobs',
+        'create_queue', 'create_retry_policy', 'create_schedule', 'cron_describe',
+        'cron_next', 'deregister_worker', 'drop_schedule', 'enqueue', 'enqueue_jobs',
+        'enqueuers_in_flight', 'ensure_partitions', 'exchange', 'explain_schedule',
+        'fail_job', 'fail_jobs', 'fold_tally', 'heartbeat', 'maintain', 'mark_busy',
+        'mark_idle', 'materialize_schedules', 'pause_queue', 'pause_schedule',
         'promote_jobs', 'purge_archive', 'purge_dead', 'purge_keys', 'purge_workers',
-        'reap_workers', 'register_worker', 'release_job', 'release_stray_jobs', 'release_jobs', 'replay_dead',
-        'resume_queue', 'snooze_job', 'snooze_jobs', 'time_out_jobs', 'version'
+        'reap_workers', 'register_worker', 'release_job', 'release_jobs',
+        'release_stray_jobs', 'replay_dead', 'resume_queue', 'resume_schedule',
+        'run_schedule_now', 'snooze_job', 'snooze_jobs', 'time_out_jobs', 'version'
     ],
     'the public functions are these and no others'
 );

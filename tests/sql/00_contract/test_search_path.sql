@@ -155,6 +155,15 @@ begin
     foreach v_statement in array array[
         'replay_dead(queue => ''q'', payload_patch => null)',
         'purge_dead(queue => ''q'')',
+        'create_schedule(''s'', ''@every 1s'', ''k'')',
+        'alter_schedule(''s'', ''0 0 1 * MON#2'', timezone => ''Europe/Paris'')',
+        'run_schedule_now(''s'')',
+        'pause_schedule(''s'', ''why'')',
+        'resume_schedule(''s'')',
+        'explain_schedule(''s'', until => ''2100-01-01Z'')',
+        'cron_next(''30 2 * * *'', ''America/New_York'', ''2027-03-14Z'')',
+        'cron_describe(''*/15 9-17 * * MON-FRI'')',
+        'materialize_schedules()',
         'maintain()',
         format('deregister_worker(%s)', v_worker),
         'version()'
@@ -179,7 +188,7 @@ $$;
 
 select is(pg_temp.marks(), 0::bigint, 'nothing of a hostile search path is executed');
 select is(
-    (select count(*)::integer from rota.jobs), 10, 'and the verbs do what they should'
+    (select count(*)::integer from rota.jobs), 11, 'and the verbs do what they should'
 );
 select bag_eq(
     $$ select j.kind, j.state from rota.jobs as j where j.queue = 'q' $$,

@@ -1,5 +1,5 @@
 begin;
-select plan(206);
+select plan(212);
 
 create temp table expected (
     nth integer generated always as identity,
@@ -10,6 +10,24 @@ create temp table expected (
     fires timestamptz[]
 );
 insert into expected (rule, expression, zone, after, fires) values
+    ('three hours back are a correction: a fixed time runs both times',
+        '30 3 * * *', 'Antarctica/Casey', '2018-03-10 00:00Z',
+        '{2018-03-10 16:30Z, 2018-03-10 19:30Z, 2018-03-11 19:30Z}'),
+    ('three hours forward are a correction: nothing is made up',
+        '30 1 * * *', 'America/Danmarkshavn', '1995-12-31 00:00Z',
+        '{1995-12-31 04:30Z, 1996-01-02 01:30Z}'),
+    ('a step to the maximum includes the second Sunday',
+        '0 0 * * 1/2', 'UTC', '2026-01-01 00:00Z',
+        '{2026-01-02 00:00Z, 2026-01-04 00:00Z, 2026-01-05 00:00Z, 2026-01-07 00:00Z}'),
+    ('nL is the last such weekday of the month',
+        '0 0 * * 5L', 'UTC', '2026-01-01 00:00Z',
+        '{2026-01-30 00:00Z, 2026-02-27 00:00Z, 2026-03-27 00:00Z}'),
+    ('n#k matches besides a restricted day of month',
+        '0 0 1 * MON#2', 'UTC', '2026-01-02 00:00Z',
+        '{2026-01-12 00:00Z, 2026-02-01 00:00Z, 2026-02-09 00:00Z}'),
+    ('a wildcard job started at the first showing of a time sees the second',
+        '*/30 1 * * *', 'America/New_York', '2025-11-02 05:00Z',
+        '{2025-11-02 05:30Z, 2025-11-02 06:00Z, 2025-11-02 06:30Z, 2025-11-03 06:00Z}'),
     ('either day field may match when both are restricted',
         '0 0 13 * 5', 'UTC', '2026-01-01 00:00Z',
         '{2026-01-02 00:00Z, 2026-01-09 00:00Z, 2026-01-13 00:00Z,

@@ -111,6 +111,7 @@ class Worker:
         self._pace = Pace()
         self._paced = (0, 0.0)
         self._may_have_more = True
+        self._is_serving = False
         self._unfinished_count = 0
         self._wake = asyncio.Event()
         self._asked_at = -math.inf
@@ -136,6 +137,7 @@ class Worker:
         exchange has succeeded, RotaError or psycopg.Error for what another try does not
         mend (an unknown queue, a missing privilege).
         """
+        self._is_serving = True
         self._given_up = given_up = asyncio.get_running_loop().create_future()
         async with self._resources(is_listening=self._is_listening):
             self._work_task = work = asyncio.create_task(self._work())
@@ -255,7 +257,7 @@ class Worker:
         One for each free slot, or what will be run while this exchange is under way and
         during the next, if that is more.
         """
-        if self._drain_begun.is_set():
+        if not self._is_claiming:
             return 0
         vacant = self._concurrency - self._slots.running_count
         wanted = max(vacant, 2 * self._pace.prefetch)
@@ -356,6 +358,10 @@ class Worker:
         self._wake.clear()
 
     @property
+    def _is_claiming(self) -> bool:
+        return self._is_serving and not self._drain_begun.is_set()
+
+    @property
     def _is_stocked(self) -> bool:
         return self._slots.line_length > self._pace.prefetch
 
@@ -363,7 +369,7 @@ class Worker:
         due_ats = [self._asked_at + self._lease.total_seconds() / 3]
         if (stale_at := self._slots.stale_at) is not None:
             due_ats.append(stale_at)
-        if not self._drain_begun.is_set():
+        if self._is_claiming:
             due_ats.append(self._maintain_at)
             if self._slots.free_count:
                 due_ats.append(self._asked_at + self._poll)

@@ -632,6 +632,28 @@ def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
     assert place.value("select count(*) from rota.job where attempt <> 0") == 0
 
 
+def test_run_once_waits_for_a_slow_job_without_asking_all_the_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 0.01)
+    asked: list[str] = []
+    call: Any = protocol.Call.on_async
+
+    async def counted(self: Any, connection: Any) -> Any:
+        asked.append(self.sql)
+        return await call(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "on_async", counted)
+
+    async def slow(job: rota.Job) -> None:
+        await asyncio.sleep(0.5 if job.id == 1 else 0)
+
+    place.app.handler("slow")(slow)
+    rota.enqueue_jobs(place.connection, [rota.NewJob(kind="slow")] * 3)
+    assert place.once(concurrency=3) == 3
+    assert len(asked) < 15
+
+
 def test_a_handler_is_registered_once_per_kind() -> None:
     app = rota.App()
     app.handler("kind")(lambda _job: None)

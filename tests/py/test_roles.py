@@ -29,6 +29,7 @@ PRODUCER = {"enqueue", "enqueue_jobs"}
 MAINTENANCE = {
     *("maintain", "promote_jobs", "reap_workers", "time_out_jobs", "fold_tally"),
     *("ensure_partitions", "purge_archive", "purge_keys", "purge_workers"),
+    *("materialize_schedules", "create_schedule"),
 }
 WORKER = {
     *("register_worker", "claim_jobs", "heartbeat", "deregister_worker", "exchange"),
@@ -38,12 +39,13 @@ WORKER = {
 }
 OPERATOR = {
     *("create_queue", "alter_queue", "pause_queue", "resume_queue", "alter_settings"),
-    *("create_retry_policy", "alter_retry_policy"),
+    *("create_retry_policy", "alter_retry_policy", "alter_schedule", "pause_schedule"),
+    *("resume_schedule", "drop_schedule", "run_schedule_now"),
     *("cancel_job", "cancel_jobs", "replay_dead", "purge_dead"),
 }
 VIEWS = {
     *("jobs", "executions", "queue_stats", "worker_status", "dead_letters"),
-    *("queue_settings", "retry_policies", "settings"),
+    *("queue_settings", "retry_policies", "settings", "schedule_status"),
 }
 FUNCTIONS: dict[str, set[str]] = {
     "nobody": set(),

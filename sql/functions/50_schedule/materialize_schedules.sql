@@ -31,7 +31,8 @@ begin
         begin
             v_count := v_count + rota._fire_schedule(v_schedule, v_now);
         exception
-            when sqlstate 'RT000' or data_exception or integrity_constraint_violation
+            when sqlstate 'RT003' or sqlstate 'RT004' or sqlstate 'RT008'
+                or data_exception or integrity_constraint_violation
                 or syntax_error_or_access_rule_violation or program_limit_exceeded
             then
                 get stacked diagnostics

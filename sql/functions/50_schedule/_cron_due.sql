@@ -15,7 +15,7 @@ due, and counting forward finds them. When there are more than are wanted, look 
 from p_until through a window that doubles until it holds enough: a long downtime costs
 no more than the fires that are wanted. */
 declare
-    v_width interval := '1 minute';
+    v_width interval := interval '1 minute';
     v_from timestamptz := p_after;
     v_found timestamptz[] := rota._cron_fires_within(
         p_cron, p_schedule, p_after, p_until, p_limit + 1

@@ -59,10 +59,10 @@ begin
     end if;
     if rota._schedule_definition(v_old) = rota._schedule_definition(v_new) then
         return 'unchanged';
-    elsif replace then
-        perform rota._revise_schedule(v_old, v_new);
-        return 'changed';
+    elsif not coalesce(replace, false) then
+        perform rota._raise_exists('schedule', schedule);
     end if;
-    perform rota._raise_exists('schedule', schedule);
+    perform rota._revise_schedule(v_old, v_new);
+    return 'changed';
 end;
 $$;

@@ -360,7 +360,7 @@ comment on column rota.exchanged.created_at is
 comment on type rota.maintained is
 'What one call of maintain did.';
 comment on column rota.maintained.promoted_count is
-'Scheduled jobs that were due and are queued now.';
+'Jobs that became claimable: fallen due, or new from schedules.';
 comment on column rota.maintained.lost_worker_count is
 'Workers whose lease ran out.';
 comment on column rota.maintained.returned_count is

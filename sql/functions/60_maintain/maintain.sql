@@ -11,8 +11,8 @@ declare
     v_reaped rota.reaped;
     v_done rota.maintained;
 begin
-    perform rota.materialize_schedules(max_jobs);
-    v_done.promoted_count := rota.promote_jobs(max_jobs);
+    v_done.promoted_count
+        := rota.materialize_schedules(max_jobs) + rota.promote_jobs(max_jobs);
     v_reaped := rota.reap_workers(max_jobs);
     v_done.lost_worker_count := v_reaped.worker_count;
     v_done.returned_count := v_reaped.job_count;

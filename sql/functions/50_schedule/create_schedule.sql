@@ -59,7 +59,7 @@ begin
     end if;
     if rota._schedule_definition(v_old) = rota._schedule_definition(v_new) then
         return 'unchanged';
-    elsif not replace then
+    elsif not coalesce(replace, false) then
         perform rota._raise_exists('schedule', schedule);
     end if;
     perform rota._revise_schedule(v_old, v_new);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rota.app import Handler
     from rota.connections import Effects
-    from rota.records import ClaimedJob
+    from rota.records import ClaimedJob, JobRef
 
 logger = logging.getLogger("rota")
 
@@ -37,116 +37,154 @@ CLEANUP_SECONDS = 1.0
 class Execution:
     """One execution of one job by one handler.
 
-    on_decision: called once with what is to be recorded, None for nothing. That can be
-        before the handler returns: a function in a thread cannot be ended.
-    on_return: called once when the handler has returned.
+    arrived_at: when the job was handed out, in the worker's monotonic seconds.
+    on_decision: called once with this execution and what is to be recorded, None for
+        nothing. That can be before the handler returns: a function in a thread cannot
+        be ended.
     """
+
+    __slots__ = (
+        "_claimed",
+        "_effects",
+        "_handler",
+        "_is_decided",
+        "_job",
+        "_on_decision",
+        "_task",
+        "_timer",
+        "_why",
+        "arrived_at",
+    )
 
     def __init__(
         self,
         claimed: ClaimedJob,
         handler: Handler | None,
         effects: Effects,
-        on_decision: Callable[[Settlement | None], None],
-        on_return: Callable[[], None],
+        arrived_at: float,
+        on_decision: Callable[[Execution, Settlement | None], None],
     ) -> None:
+        self.arrived_at = arrived_at
         self._claimed = claimed
         self._handler = handler
         self._effects = effects
         self._on_decision = on_decision
-        self._on_return = on_return
         self._job: Job | None = None
-        self._work: asyncio.Future[Settlement | None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._why: Stop | None = None
         self._is_decided = False
-        self._ids = {
-            "job_id": claimed.id,
-            "execution": claimed.execution,
-            "kind": claimed.kind,
-            "queue": claimed.queue,
-        }
 
-    def start(self, threads: Executor) -> None:
-        """Run the handler, as a task or in one of the threads."""
+    @property
+    def token(self) -> JobRef:
+        """The fencing token."""
+        return self._claimed.token
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the handler was called."""
+        return self._job is not None
+
+    async def run(self, task: asyncio.Task[None], threads: Executor) -> None:
+        """Run the handler to its end: in this task, or in one of the threads."""
+        if self._is_decided:
+            return
+        handler = self._handler
         try:
             payload = json.loads(self._claimed.payload)
         except (ValueError, RecursionError) as unreadable:
             error = f"payload cannot be read: {unreadable}"
             self._decide(self._end("failed", error=error, retryable=False))
-            self._on_return()
             return
-        if self._handler is None:
+        if handler is None:
             error = f"no handler for kind {self._claimed.kind}"
             self._decide(self._end("failed", error=error))
-            self._on_return()
             return
-        loop = asyncio.get_running_loop()
         self._job = job = Job(self._claimed, payload, self._effects)
-        if self._handler.is_async:
-            self._work = loop.create_task(self._call_async(self._handler, job))
-        else:
-            run = contextvars.copy_context().run
-            self._work = loop.run_in_executor(
-                threads, run, self._call, self._handler, job
-            )
-        self._work.add_done_callback(self._returns)
         if timeout := self._claimed.timeout:
-            self._timer = loop.call_later(
-                timeout.total_seconds(), self.stop, "timed_out"
-            )
+            loop = asyncio.get_running_loop()
+            seconds = timeout.total_seconds()
+            self._timer = loop.call_later(seconds, self.stop, "timed_out")
+        if handler.is_async:
+            self._task = task
+            try:
+                awaitable = cast("Awaitable[object]", handler.function(job))
+                own = self._returned(await awaitable, job)
+            except BaseException as error:  # noqa: BLE001 - whatever the handler raises
+                own = self._raised(error, job)
+            self._task = None
+        else:
+            own = await self._run_in(threads, handler, job)
+        if self._timer:
+            self._timer.cancel()
+        if self._why:
+            self._decide_stopped(own)
+        else:
+            self._decide(own)
+
+    async def _run_in(
+        self, threads: Executor, handler: Handler, job: Job
+    ) -> Settlement | None:
+        loop = asyncio.get_running_loop()
+        run = contextvars.copy_context().run
+        return await loop.run_in_executor(threads, run, self._call, handler, job)
 
     def cancel(self) -> None:
         """Tell the handler to end; how it ends is then up to it."""
-        if self._job and not self._job.cancelled.is_set():
-            self._job.cancelled.set()
-            self._interrupt()
+        if not self._job:
+            self.stop("released")
+        elif not self._job._is_cancelled:
+            self._interrupt(self._job)
 
     def stop(self, why: Stop) -> None:
         """End the execution, whether the handler ends or not."""
-        if self._why or self._is_decided or not (self._job and self._handler):
+        if self._why or self._is_decided:
             return
         self._why = why
-        self._job.cancelled.set()
-        self._interrupt()
-        if self._handler.is_async:
+        if self._job:
+            self._interrupt(self._job)
+        if self._task:
             loop = asyncio.get_running_loop()
             loop.call_later(CLEANUP_SECONDS, self._decide_stopped, None)
         else:
             self._decide_stopped(None)
 
-    def _interrupt(self) -> None:
-        if self._work and self._handler and self._handler.is_async:
-            self._work.cancel()
-
-    def _returns(self, work: asyncio.Future[Settlement | None]) -> None:
-        if self._timer:
-            self._timer.cancel()
-        own = self._own_outcome(work)
-        if self._why:
-            self._decide_stopped(own)
-        else:
-            self._decide(own)
-        self._on_return()
+    def _interrupt(self, job: Job) -> None:
+        job._cancel()
+        if self._task:
+            self._task.cancel()
 
     def _decide(self, settlement: Settlement | None) -> None:
-        if not self._is_decided:
-            self._is_decided = True
-            self._log(settlement)
-            self._on_decision(settlement)
-
-    def _log(self, settlement: Settlement | None) -> None:
-        outcome, level = "completed", logging.DEBUG
-        if isinstance(settlement, Returned):
-            outcome, level = settlement.outcome, logging.INFO
+        if self._is_decided:
+            return
+        self._is_decided = True
+        if isinstance(settlement, Completed):
+            if logger.isEnabledFor(logging.DEBUG):
+                self._log(logging.DEBUG, "completed")
+        elif isinstance(settlement, Returned):
+            self._log(logging.INFO, settlement.outcome)
         elif self._why == "lost":
-            outcome, level = "lost", logging.INFO
+            self._log(logging.INFO, "lost")
+        else:
+            self._log(logging.DEBUG, "completed")
+        self._on_decision(self, settlement)
+
+    def _log(self, level: int, outcome: str) -> None:
         logger.log(
             level,
             "job %s of kind %s: %s",
             *(self._claimed.id, self._claimed.kind, outcome),
             extra={**self._ids, "outcome": outcome},
         )
+
+    @property
+    def _ids(self) -> dict[str, object]:
+        return {
+            "job_id": self._claimed.id,
+            "execution": self._claimed.execution,
+            "kind": self._claimed.kind,
+            "queue": self._claimed.queue,
+        }
 
     def _decide_stopped(self, own: Settlement | None) -> None:
         """Decide on a handler that was stopped; own: what it says, if it returned."""
@@ -159,25 +197,9 @@ class Execution:
             is_done = isinstance(own, Completed)
             self._decide(own if is_done else self._end("released"))
 
-    def _own_outcome(
-        self, work: asyncio.Future[Settlement | None]
-    ) -> Settlement | None:
-        if work.cancelled():  # before it began
-            return self._end("failed", error="cancelled")
-        if error := work.exception():
-            return self._end("failed", error=traceback_text(error))
-        return work.result()
-
     def _call(self, handler: Handler, job: Job) -> Settlement | None:
         try:
             return self._returned(handler.function(job), job)
-        except BaseException as error:  # noqa: BLE001 - whatever the handler raises
-            return self._raised(error, job)
-
-    async def _call_async(self, handler: Handler, job: Job) -> Settlement | None:
-        try:
-            awaitable = cast("Awaitable[object]", handler.function(job))
-            return self._returned(await awaitable, job)
         except BaseException as error:  # noqa: BLE001 - whatever the handler raises
             return self._raised(error, job)
 
@@ -197,6 +219,12 @@ class Execution:
                 extra=self._ids,
             )
             return None
+        try:
+            return self._judged(error)
+        except Exception as odd:  # noqa: BLE001 - a delay may be anything
+            return self._end("failed", error=traceback_text(odd))
+
+    def _judged(self, error: BaseException) -> Returned:
         match error:
             case Snooze():
                 return self._end("snoozed", delay=error.delay)

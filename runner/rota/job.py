@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rota import protocol
@@ -11,7 +12,7 @@ from rota.text import Json, json_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from datetime import datetime, timedelta
+    from datetime import timedelta
     from types import TracebackType
 
     from rota.connections import Effects
@@ -26,9 +27,6 @@ class Job:
         highest execution it has seen can refuse a late one.
     attempt: 1 for the first run that is charged.
     timeout: after it the execution is over, whatever the handler does. None: no limit.
-    cancelled: set when this execution should end: a cancellation was asked for, its
-        time is up, or the runner stops. Functions in threads look at it; a coroutine
-        gets CancelledError as well.
     result: what `transaction` stores as the result when its block ends.
     """
 
@@ -42,12 +40,40 @@ class Job:
         self.kind: str = claimed.kind
         self.payload: Json = payload
         self.timeout: timedelta | None = claimed.timeout
-        self.run_at: datetime = claimed.run_at
-        self.created_at: datetime = claimed.created_at
-        self.cancelled = threading.Event()
         self.result: Json = None
+        self._claimed = claimed
         self._effects = effects
+        self._is_cancelled = False
         self._is_completed = False
+
+    @property
+    def run_at(self) -> datetime:
+        """Not before this instant was the job to run."""
+        return datetime.fromtimestamp(self._claimed.run_at, UTC)
+
+    @property
+    def created_at(self) -> datetime:
+        """When the job was enqueued."""
+        return datetime.fromtimestamp(self._claimed.created_at, UTC)
+
+    @property
+    def cancelled(self) -> threading.Event:
+        """Set when this execution should end.
+
+        A cancellation was asked for, its time is up, or the runner stops. Functions in
+        threads look at it; a coroutine gets CancelledError as well.
+        """
+        # Made when first asked for, in whatever thread that is: setdefault is atomic,
+        # and whichever of asking and `_cancel` comes second sees the other.
+        event: threading.Event = vars(self).setdefault("_event", threading.Event())
+        if self._is_cancelled:
+            event.set()
+        return event
+
+    def _cancel(self) -> None:
+        self._is_cancelled = True
+        if event := vars(self).get("_event"):
+            event.set()
 
     @property
     def is_completed(self) -> bool:

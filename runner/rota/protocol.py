@@ -42,7 +42,10 @@ OnDuplicate: TypeAlias = Literal["keep", "replace", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One statement with its arguments and how to read the answer."""
+    """One statement with its arguments and how to read the answer.
+
+    Answers come in binary: as text, some depend on settings of the role or database.
+    """
 
     sql: LiteralString
     arguments: Mapping[str, object]
@@ -51,13 +54,14 @@ class Call(Generic[T]):
     def on(self, connection: Connection) -> T:
         """Run inside the connection's transaction; raises RotaError."""
         with translated(), connection.cursor(row_factory=tuple_row) as cursor:
-            return self.read(cursor.execute(self.sql, self.arguments).fetchall())
+            cursor.execute(self.sql, self.arguments, binary=True)
+            return self.read(cursor.fetchall())
 
     async def on_async(self, connection: AsyncConnection) -> T:
         """Run inside the connection's transaction; raises RotaError."""
         with translated():
             async with connection.cursor(row_factory=tuple_row) as cursor:
-                await cursor.execute(self.sql, self.arguments)
+                await cursor.execute(self.sql, self.arguments, binary=True)
                 return self.read(await cursor.fetchall())
 
 
@@ -227,16 +231,24 @@ def exchange(
     """Call rota.exchange."""
     completed = [s for s in settlements if isinstance(s, Completed)]
     returned = [asdict(s) for s in settlements if isinstance(s, Returned)]
+    results = [s.result for s in completed]
     return Call(
-        # Of the scheduled job only how far off it is: by the database's clock, not by
-        # ours, and in a type that does not end in the year 9999.
+        # Instants as numbers, which are turned into what Python knows only if a handler
+        # asks. Of the next scheduled job only how far off it is: by the database's
+        # clock, not by ours, and in a type that does not end in the year 9999.
         """
         select
             e.event, e.id, e.execution, e.attempt, e.max_attempts, e.queue, e.priority,
             e.kind, e.payload::text, e.timeout,
-            case when e.event = 'claimed' then e.run_at end,
-            e.created_at,
-            extract(epoch from e.run_at - clock_timestamp())::double precision
+            date_part(
+                'epoch',
+                case when e.event = 'claimed' then e.run_at end
+            ),
+            date_part('epoch', e.created_at),
+            case
+                when e.event = 'next'
+                    then date_part('epoch', e.run_at - clock_timestamp())
+            end
         from rota.exchange(
             worker => %(worker)s,
             queues => %(queues)s::text[],
@@ -251,25 +263,27 @@ def exchange(
             "worker": worker,
             "queues": list(queues),
             "max_jobs": max_jobs,
-            "completed_ids": [s.id for s in completed] or None,
-            "completed_executions": [s.execution for s in completed] or None,
-            "completed_results": [s.result for s in completed] or None,
+            "completed_ids": _integers([s.id for s in completed]),
+            "completed_executions": _integers([s.execution for s in completed]),
+            "completed_results": results if any(results) else None,
             "returned": json.dumps(returned) if returned else None,
         },
         _read_exchange,
     )
 
 
+def _integers(numbers: list[int]) -> str | None:
+    """Return an array as PostgreSQL reads it, None if empty; psycopg takes longer."""
+    return f"{{{str(numbers)[1:-1]}}}" if numbers else None
+
+
 def _read_exchange(rows: list[TupleRow]) -> Exchange:
-    answer = Exchange(claimed=[], refused=[], cancelled=[], due_in=rows[-1][-1])
-    for event, *fields, _due_in in rows:
-        if event == "claimed":
-            answer.claimed.append(ClaimedJob(*fields))
-        elif event == "refused":
-            answer.refused.append(JobRef(*fields[:2]))
-        elif event == "cancel":
-            answer.cancelled.append(JobRef(*fields[:2]))
-    return answer
+    return Exchange(
+        claimed=[ClaimedJob._make(row[1:12]) for row in rows if row[0] == "claimed"],
+        refused=[JobRef._make(row[1:3]) for row in rows if row[0] == "refused"],
+        cancelled=[JobRef._make(row[1:3]) for row in rows if row[0] == "cancel"],
+        due_in=rows[-1][-1],
+    )
 
 
 def complete_job(*, id: int, execution: int, result: str | None) -> Call[None]:  # noqa: A002 - the SQL parameter's name

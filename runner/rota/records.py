@@ -1,9 +1,13 @@
-"""What goes to the schema's verbs and comes back: fields are named as in SQL."""
+"""What goes to the schema's verbs and comes back: fields are named as in SQL.
+
+What there is one of for each job that runs is a NamedTuple, which costs the least to
+make and to look up; the others are frozen dataclasses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -17,8 +21,7 @@ class EnqueuedJob:
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JobRef:
+class JobRef(NamedTuple):
     """One execution of a job: the fencing token."""
 
     id: int
@@ -34,12 +37,11 @@ class SettledJob:
     run_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedJob:
+class ClaimedJob(NamedTuple):
     """A job handed out.
 
     `payload` is JSON text, read when the job runs: one that Python cannot read fails
-    its own job and no other.
+    its own job and no other. The instants are seconds since 1970.
     """
 
     id: int
@@ -51,8 +53,13 @@ class ClaimedJob:
     kind: str
     payload: str
     timeout: timedelta | None
-    run_at: datetime
-    created_at: datetime
+    run_at: float
+    created_at: float
+
+    @property
+    def token(self) -> JobRef:
+        """The fencing token."""
+        return JobRef(self.id, self.execution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +74,7 @@ class Maintained:
     next_due_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """An execution that finished its job; `result` is JSON text, None for no result."""
 
     id: int

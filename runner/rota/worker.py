@@ -12,7 +12,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -20,8 +19,10 @@ import psycopg
 from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
-from rota.records import JobRef, Returned
+from rota.pace import Pace
+from rota.records import Returned
 from rota.session import Session
+from rota.slots import Slots
 from rota.wakeups import Wakeups
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rota.app import App
     from rota.connections import Connection
     from rota.execution import Settlement, Stop
-    from rota.records import ClaimedJob
+    from rota.records import ClaimedJob, JobRef
 
 logger = logging.getLogger("rota")
 
@@ -41,6 +42,9 @@ DUE_PAUSE_SECONDS = 0.05
 OVERDUE_PAUSE_SECONDS = 1.0
 # What a runner that has to end may still take to say what became of its jobs.
 LAST_WORDS_SECONDS = 1.8
+# A job fetched ahead that is not begun within this time goes back: handlers have turned
+# out slow, and another runner may have a slot.
+PATIENCE_SECONDS = 0.2
 
 TRANSIENT = (
     psycopg.OperationalError,
@@ -103,11 +107,16 @@ class Worker:
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
         self._open: dict[JobRef, Execution] = {}
-        self._running: set[JobRef] = set()
+        self._slots = Slots(concurrency, PATIENCE_SECONDS, self._be_free, clock)
+        self._pace = Pace()
+        self._paced = (0, 0.0)
+        self._may_have_more = True
+        self._is_serving = False
         self._unfinished_count = 0
         self._wake = asyncio.Event()
         self._asked_at = -math.inf
         self._maintain_at = -math.inf
+        self._maintained_at = -math.inf
         self._maintainable_at = -math.inf
         self._drain_begun = asyncio.Event()
         self._logged_at = -math.inf
@@ -117,7 +126,7 @@ class Worker:
     @property
     def has_stragglers(self) -> bool:
         """After `run`: whether something runs on that only the process can end."""
-        return bool(self._running) or not self._work_task.done()
+        return self._slots.running_count > 0 or not self._work_task.done()
 
     async def run(self) -> int:
         """Work until `drain` or `stop`; return how many jobs were not finished.
@@ -129,6 +138,7 @@ class Worker:
         exchange has succeeded, RotaError or psycopg.Error for what another try does not
         mend (an unknown queue, a missing privilege).
         """
+        self._is_serving = True
         self._given_up = given_up = asyncio.get_running_loop().create_future()
         async with self._resources(is_listening=self._is_listening):
             self._work_task = work = asyncio.create_task(self._work())
@@ -172,6 +182,7 @@ class Worker:
     def _end_within(self, seconds: float) -> None:
         is_idle = not (self._is_connected or self._open or self._session.settlements)
         loop = asyncio.get_running_loop()
+        self._put_back(self._slots.take_all())
         loop.call_later(seconds, self._stop_all, "released")
         loop.call_later(0 if is_idle else seconds + LAST_WORDS_SECONDS, self._give_up)
         self._drain_begun.set()
@@ -203,6 +214,7 @@ class Worker:
         finally:
             if listener:
                 listener.cancel()
+            self._slots.take_all()
             await self._effects.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -220,6 +232,7 @@ class Worker:
                 self._report(error)
             finally:
                 self._is_connected = False
+            self._put_back(self._slots.take_all())
             await self._rest(backoff.pause())
 
     async def _serve(self, connection: Connection, backoff: Backoff) -> None:
@@ -233,91 +246,140 @@ class Worker:
         await self._session.begin(connection, self._open)
         if self._clock() >= self._maintain_at and not self._drain_begun.is_set():
             await self._maintain(connection)
-        free = self._concurrency - len(self._running)
-        await self._exchange(connection, 0 if self._drain_begun.is_set() else free)
+        if stale := self._slots.take_stale():
+            self._put_back(stale)
+            self._pace.forget()
+        await self._exchange(connection, self._wanted_count)
+
+    @property
+    def _wanted_count(self) -> int:
+        """How many jobs to ask for.
+
+        One for each free slot, or what will be run while this exchange is under way and
+        during the next, if that is more.
+        """
+        if not self._is_claiming:
+            return 0
+        vacant = self._concurrency - self._slots.running_count
+        wanted = max(vacant, 2 * self._pace.prefetch)
+        return max(0, wanted - self._slots.line_length)
 
     async def _exchange(self, connection: Connection, max_jobs: int) -> int:
         """Settle, beat and claim; start what was claimed and return how many."""
+        begun_at = self._clock()
         try:
             answer = await self._session.exchange(connection, max_jobs)
         except WorkerLost:
             self._stop_all("lost")
             self._wake.set()
             return 0
-        self._asked_at = self._clock()
+        self._asked_at = now = self._clock()
+        self._note_pace(now - begun_at)
         for token in answer.cancelled:
             if token in self._open:
                 self._open[token].cancel()
-        for claimed in answer.claimed:
-            self._start(claimed)
-        if len(answer.claimed) < max_jobs:
+        self._start(answer.claimed, now)
+        self._may_have_more = len(answer.claimed) == max_jobs
+        if not self._may_have_more and self._slots.free_count:
             self._wakeups.idle.set()
         else:
             self._wakeups.idle.clear()
         if answer.due_in is not None:
-            due_at = max(self._clock() + answer.due_in, self._maintainable_at)
-            self._maintain_at = min(self._maintain_at, due_at)
+            due_at = self._clock() + answer.due_in
+            if due_at > self._maintained_at:  # so the last round could not see to it
+                earliest = self._maintained_at + DUE_PAUSE_SECONDS
+            else:
+                earliest = self._maintainable_at
+            self._maintain_at = min(self._maintain_at, max(due_at, earliest))
         return len(answer.claimed)
 
     async def _maintain(self, connection: Connection) -> None:
         # With jitter, lest the same worker come last for ever.
         pause = MAINTENANCE_SECONDS * random.uniform(0.8, 1.2)
-        self._maintain_at = self._clock() + pause
+        self._maintained_at = self._clock()
+        self._maintain_at = self._maintained_at + pause
         done = await self._session.maintain(connection)
         is_promoting = done is not None and done.promoted_count > 0
         pause = DUE_PAUSE_SECONDS if is_promoting else OVERDUE_PAUSE_SECONDS
         self._maintainable_at = self._clock() + pause
 
-    def _start(self, claimed: ClaimedJob) -> None:
-        token = JobRef(claimed.id, claimed.execution)
+    def _start(self, claimed: Sequence[ClaimedJob], now: float) -> None:
+        find, decide = self._app.find, self._decide
+        executions = [
+            Execution(job, find(job.kind), self._effects, now, decide)
+            for job in claimed
+        ]
+        self._open.update((execution.token, execution) for execution in executions)
         if self._drain_begun.is_set():
-            released = Returned(token.id, token.execution, "released")
-            self._session.settlements.append(released)
-            self._wake.set()
-            return
-        execution = Execution(
-            claimed,
-            self._app.find(claimed.kind),
-            self._effects,
-            on_decision=partial(self._decide, token),
-            on_return=partial(self._return, token),
+            self._put_back(executions)
+        else:
+            self._slots.run(executions, self._threads)
+
+    def _put_back(self, executions: Sequence[Execution]) -> None:
+        """Release jobs that were not begun."""
+        for execution in executions:
+            execution.stop("released")
+
+    def _note_pace(self, exchange_seconds: float) -> None:
+        finished, busy_seconds = self._paced
+        self._paced = self._slots.finished, self._slots.busy_seconds()
+        self._pace.note(
+            self._paced[0] - finished, self._paced[1] - busy_seconds, exchange_seconds
         )
-        self._open[token] = execution
-        self._running.add(token)
-        execution.start(self._threads)
 
     def _stop_all(self, why: Stop) -> None:
         for execution in list(self._open.values()):
             execution.stop(why)
 
-    def _decide(self, token: JobRef, settlement: Settlement | None) -> None:
-        del self._open[token]
+    def _decide(self, execution: Execution, settlement: Settlement | None) -> None:
+        del self._open[execution.token]
         if settlement:
             self._session.settlements.append(settlement)
             if isinstance(settlement, Returned) and settlement.outcome == "released":
-                self._unfinished_count += 1
+                self._unfinished_count += execution.has_begun
         self._wake.set()
 
-    def _return(self, token: JobRef) -> None:
-        self._running.remove(token)
+    def _be_free(self) -> None:
         self._wake.set()
 
     def _wake_if_free(self) -> None:
         """Look for jobs; with no slot to run one, the handler that frees it will."""
-        if len(self._running) < self._concurrency:
+        if self._slots.free_count:
             self._wake.set()
 
     async def _sleep(self) -> None:
-        """Wait until somebody wakes us or something falls due."""
-        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
-        if not self._drain_begun.is_set():
-            due_ats.append(self._maintain_at)
-            if len(self._running) < self._concurrency:
-                due_ats.append(self._asked_at + self._poll)
+        """Wait until there is a reason for an exchange, or something falls due.
+
+        There is none while more jobs are in line than can be run during it: results are
+        then worth collecting. Should the handlers be slow after all, the line is stale
+        soon.
+        """
+        has_reason = self._may_have_more and self._wanted_count > 0
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(due_ats) - self._clock()):
-                await self._wake.wait()
+            while self._is_stocked or not (has_reason or self._wake.is_set()):
+                async with asyncio.timeout(self._due_at() - self._clock()):
+                    await self._wake.wait()
+                self._wake.clear()
+                has_reason = True
         self._wake.clear()
+
+    @property
+    def _is_claiming(self) -> bool:
+        return self._is_serving and not self._drain_begun.is_set()
+
+    @property
+    def _is_stocked(self) -> bool:
+        return self._slots.line_length > self._pace.prefetch
+
+    def _due_at(self) -> float:
+        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
+        if (stale_at := self._slots.stale_at) is not None:
+            due_ats.append(stale_at)
+        if self._is_claiming:
+            due_ats.append(self._maintain_at)
+            if self._slots.free_count:
+                due_ats.append(self._asked_at + self._poll)
+        return min(due_ats)
 
     async def _rest(self, seconds: float) -> None:
         """Wait before the next try: not for long, once there are last words to say."""

@@ -267,3 +267,37 @@ def test_plans_made_while_the_tables_were_empty_do_no_harm_later(
     session.execute(FILL_PAST)
     with session.transaction(force_rollback=True):
         assert strays(session) == []
+
+
+READS_QUEUE = (
+    "claimed.id from rota.claim_jobs(worker => %(worker)s) as claimed",
+    "said.id from rota.exchange(worker => %(worker)s, max_jobs => 1) as said",
+    "rota.heartbeat(worker => %(worker)s)",
+    "rota.maintain()",
+    "stats.queued_count from rota.queue_stats as stats",
+    "count(*) from rota.jobs",
+)
+
+
+def test_large_payloads_are_read_with_their_own_jobs_only(connect: Connect) -> None:
+    session = connect()
+    # Not compressed, so that each has more than a hundred blocks of its own.
+    session.execute("alter table rota.job alter payload set storage external")
+    session.execute(
+        """
+        select rota.enqueue_jobs(
+            kinds => array['work'],
+            payloads => array(
+                select to_jsonb(repeat('x', 1000000)) from generate_series(1, 200)
+            )
+        )
+        """
+    )
+    worker = register(session)
+    claim(session, worker)
+    for reads in READS_QUEUE:
+        explain = "explain (analyze, buffers, timing off, format json) select "
+        ((plan,),) = rows(session, explain + reads, worker=worker)
+        root = plan[0]["Plan"]
+        count = root["Shared Hit Blocks"] + root["Shared Read Blocks"]
+        assert count < 2000, reads  # all payloads together are 25,000

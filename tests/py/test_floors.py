@@ -147,9 +147,9 @@ def test_a_late_commit_is_claimed(
     claimer: Claimer, producer: Session, connect: Connect
 ) -> None:
     late = connect(autocommit=False)
-    claimer.run(producer)
-    (job,) = enqueue(late)
     claimer.raise_floor(producer)
+    (job,) = enqueue(late)
+    claimer.run(producer)
     late.commit()
     assert claimer.drain() == [job]
 

@@ -362,6 +362,24 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     assert heard(listener, session) == []
 
 
+def test_a_wake_up_is_as_small_for_large_payloads_and_batches(
+    connect: Connect,
+) -> None:
+    """A notification holds less than 8000 bytes, or the enqueuer's commit fails."""
+    listener, session = connect(), connect()
+    listener.execute("listen rota")
+    listener.execute("listen marker")
+    listener.execute("select rota.mark_idle('{default}')")
+    session.execute(
+        "select rota.enqueue(kind => 'work',"
+        " payload => jsonb_build_object('x', repeat('a', 1000000)))"
+    )
+    assert heard(listener, session) == ["default"]
+    enqueue_many(session, 10_000)
+    assert heard(listener, session) == ["default"]
+    assert value(session, "select count(*) from rota.jobs") == 10_001
+
+
 def test_promotion_and_reaping_notify_every_queue_once(connect: Connect) -> None:
     listener, session = connect(), connect()
     session.execute("select rota.create_queue(queue => 'second')")

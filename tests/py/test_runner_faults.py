@@ -11,9 +11,13 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.json import Jsonb
 
 from cutting_proxy import CuttingProxy
-from runner_process import Bench
+from rota import schema
+from rota.connections import Backoff
+from rota.demo.server import ServerError, server
+from runner_process import Bench, Runner
 from waiting import wait_until
 
 if TYPE_CHECKING:
@@ -147,6 +151,14 @@ def test_it_waits_for_a_database_that_is_not_there_yet(
             )
 
 
+def test_pauses_between_tries_grow_to_half_a_minute() -> None:
+    backoff = Backoff()
+    pauses = [backoff.pause() for _ in range(1000)]
+    assert max(pauses) <= 30
+    assert pauses[0] <= 0.1
+    assert min(pauses[10:]) >= 15
+
+
 def test_a_database_without_rota_is_refused(bench: Bench, empty_dsn: str) -> None:
     runner = bench.start(dsn=empty_dsn)
     assert runner.exit_code() == 2
@@ -214,12 +226,88 @@ def test_a_running_job_is_told_to_end(bench: Bench, kind: str, state: str) -> No
     bench.reaches(bench.enqueue("echo"), "completed")
 
 
-def test_busy_threads_do_not_stop_the_heart(bench: Bench) -> None:
+def test_a_busy_runner_keeps_a_third_of_its_lease(bench: Bench) -> None:
     for _ in range(2):
-        bench.ready("--concurrency", "2")
-    job = bench.enqueue("burn", payload={"seconds": 4})
-    bench.reaches(job, "completed")
+        bench.ready("--concurrency", "2", "--lease", "2")
+    jobs = [
+        bench.enqueue("burn", payload={"seconds": 7}),
+        bench.enqueue("burn", payload={"seconds": 7}),
+        bench.enqueue("hold"),
+    ]
+    left = (
+        "select min((lease_expires_at - clock_timestamp()) / extract(epoch from lease))"
+        " from rota.worker_status where state in ('alive', 'expired')"
+    )
+    shares: list[timedelta] = []
+
+    def are_burnt() -> bool:
+        row = bench.connection.execute(left).fetchone()
+        assert row
+        shares.append(row[0])
+        return all(bench.job(job)["state"] == "completed" for job in jobs[:2])
+
+    wait_until(are_burnt)
+    assert min(shares) > timedelta(seconds=1) / 3
+    bench.go()
+    bench.reaches(jobs[2], "completed")
+    for job in jobs:
+        assert bench.outcomes(job) == ["completed"]
+
+
+def test_a_delay_may_be_longer_than_the_lease(bench: Bench) -> None:
+    for _ in range(3):
+        bench.ready("--lease", "0.5")
+    job = bench.enqueue("echo", delay=timedelta(seconds=2))
+
+    def is_completed() -> bool:
+        bench.connection.execute("select rota.maintain()")
+        return bool(bench.job(job)["state"] == "completed")
+
+    wait_until(is_completed)
+    found = bench.job(job)
+    assert found["claimed_at"] >= found["run_at"]
+    assert found["execution"] == 1
     assert bench.outcomes(job) == ["completed"]
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Run a server of our own, to be found in the same place each time."""
+    with server(directory=folder / "data") as dsn:
+        place = folder / "s"
+        place.unlink(missing_ok=True)
+        place.symlink_to(str(conninfo_to_dict(dsn)["host"]))
+        yield f"host={place} user=postgres dbname=postgres"
+
+
+def test_a_server_may_be_away_at_the_start_and_later(tmp_path: Path) -> None:
+    try:
+        with serving(tmp_path) as dsn, psycopg.connect(dsn, autocommit=True) as session:
+            schema.install(session)
+    except ServerError as error:
+        pytest.skip(f"this test starts servers of its own: {error}")
+    runner = Runner(dsn, tmp_path / "runner.log", "--lease", "60")
+    try:
+        runner.wait_for("database away")
+        with serving(tmp_path), psycopg.connect(dsn, autocommit=True) as session:
+            bench = Bench(dsn, tmp_path, session)
+            jobs = [bench.enqueue("hold"), bench.enqueue("hold_thread")]
+            for job in jobs:
+                bench.begun(job)
+            count = runner.output.count("database away")
+        wait_until(lambda: runner.output.count("database away") > count + 1)
+        with serving(tmp_path), psycopg.connect(dsn, autocommit=True) as session:
+            bench = Bench(dsn, tmp_path, session)
+            bench.go()
+            for job in jobs:
+                found = bench.reaches(job, "completed")
+                assert (found["attempt"], found["execution"]) == (1, 1)
+            bench.reaches(bench.enqueue("echo"), "completed")
+            runner.signal(signal.SIGTERM)
+            assert runner.exit_code() == 0
+        assert len(runner.output.splitlines()) < 30
+    finally:
+        runner.kill()
 
 
 def test_a_delayed_job_does_not_wait_for_the_poll(bench: Bench) -> None:
@@ -232,3 +320,43 @@ def test_a_delayed_job_does_not_wait_for_the_poll(bench: Bench) -> None:
         [job],
     ).fetchone()
     assert row == (True,)
+
+
+def _fill_with_slow_after_fast(bench: Bench, slow_count: int) -> None:
+    """Fast jobs, by which a runner learns to fetch ahead, and slow ones after them."""
+    bench.connection.execute(
+        "select count(*) from rota.enqueue_jobs("
+        " kinds => %s, payloads => array_fill(%s::jsonb, array[%s::integer]))",
+        [
+            ["echo"] * 2000 + ["hold"] * slow_count,
+            Jsonb({"folder": str(bench.folder)}),
+            2000 + slow_count,
+        ],
+    )
+
+
+def _count(bench: Bench, state: str) -> int:
+    row = bench.connection.execute(
+        "select count(*) from rota.jobs where kind = 'hold' and state = %s", [state]
+    ).fetchone()
+    assert row
+    return int(row[0])
+
+
+def test_no_runner_keeps_jobs_that_another_could_run(bench: Bench) -> None:
+    _fill_with_slow_after_fast(bench, 200)
+    options = ("--lease", "60", "--poll", "60")
+    bench.ready(*options, "--concurrency", "3")
+    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 3)
+    wait_until(lambda: (_count(bench, "running"), _count(bench, "queued")) == (3, 197))
+    handed_back = bench.connection.execute(
+        "select count(*) from rota.executions where outcome = 'released'"
+    ).fetchone()
+    assert handed_back != (0,)  # or this would prove nothing
+    bench.ready(*options, "--concurrency", "197")
+    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 200)
+    bench.go()
+    wait_until(lambda: _count(bench, "completed") == 200)
+    assert bench.connection.execute(
+        "select count(*) from rota.jobs where attempt <> 1"
+    ).fetchone() == (0,)

@@ -6,12 +6,16 @@ import asyncio
 import io
 import json
 import logging
+import re
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from psycopg import sql
 
 import rota
 from rota import logs, protocol
@@ -256,6 +260,46 @@ def test_effects_and_completion_commit_together(place: Place) -> None:
     assert place.value("select count(*) from effect") == 2
 
 
+def test_what_was_written_with_a_job_is_there_when_it_runs(
+    place: Place, connect: Connect
+) -> None:
+    """A transaction that is rolled back leaves neither."""
+    place.connection.execute("create table deed (id integer primary key)")
+    producer = connect(autocommit=False)
+    missed: list[object] = []
+
+    async def look(job: rota.Job) -> None:
+        async with job.transaction() as connection:
+            cursor = await connection.execute(
+                "select 1 from deed where id = %s", [job.payload]
+            )
+            if not await cursor.fetchone():
+                missed.append(job.payload)
+
+    def produce() -> None:
+        for number in range(400):
+            rota.enqueue(producer, "look", number)
+            producer.execute("insert into deed values (%s)", [number])
+            if number % 2:
+                producer.rollback()
+            else:
+                producer.commit()
+        completed = "select count(*) from rota.jobs where state = 'completed'"
+        wait_until(lambda: place.value(completed) == 200)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(produce)
+        worker.drain()
+        assert await work == 0
+
+    place.app.handler("look")(look)
+    asyncio.run(serve())
+    assert missed == []
+    assert place.value("select count(*) from rota.executions") == 200
+
+
 def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
     place.connection.execute("create table effect (job bigint)")
 
@@ -411,7 +455,111 @@ def test_what_was_enqueued_unseen_is_run_when_it_commits(
     assert not list(watcher.notifies(timeout=0))  # or this would prove nothing
 
 
-def test_an_idle_runner_asks_less_than_once_a_second(
+def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    long = timedelta(minutes=30)
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    @place.app.handler("hold")
+    def hold(_job: rota.Job) -> bool:
+        has_begun.set()
+        return may_end.wait(60)
+
+    place.app.handler("echo")(lambda job: job.payload)
+
+    def states() -> list[str]:
+        found = place.connection.execute("select state from rota.jobs order by id")
+        return [state for (state,) in found]
+
+    def pause_and_resume() -> None:
+        rota.enqueue(place.connection, "hold")
+        assert has_begun.wait(60)
+        place.connection.execute("select rota.pause_queue('default')")
+        for _ in range(2):
+            rota.enqueue(place.connection, "echo")
+        may_end.set()
+        wait_until(lambda: states()[0] == "completed")
+        assert states()[1:] == ["queued"] * 2
+        place.connection.execute("select rota.resume_queue('default')")
+        wait_until(lambda: states() == ["completed"] * 3)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(pause_and_resume)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+
+
+@pytest.mark.parametrize(
+    ("zone", "dates", "intervals"),
+    [
+        ("Asia/Kathmandu", "German", "iso_8601"),
+        ("America/St_Johns", "SQL, DMY", "sql_standard"),
+        ("Pacific/Apia", "Postgres, MDY", "postgres_verbose"),
+    ],
+)
+def test_how_the_database_writes_times_does_not_matter(
+    place: Place, zone: str, dates: str, intervals: str
+) -> None:
+    settings = {"timezone": zone, "datestyle": dates, "intervalstyle": intervals}
+    for name, setting in settings.items():
+        place.connection.execute(
+            sql.SQL("alter database {} set {} = {}").format(
+                sql.Identifier(place.connection.info.dbname),
+                sql.Identifier(name),
+                sql.Literal(setting),
+            )
+        )
+    timeout = timedelta(days=2, minutes=90)
+    place.app.handler("times")(
+        lambda job: [job.run_at.timestamp(), job.timeout == timeout]
+    )
+    job = rota.enqueue(place.connection, "times", timeout=timeout)
+    rota.enqueue(place.connection, "times", delay=timedelta(hours=1))
+    assert place.once() == 1
+    found = place.value(f"select result from rota.jobs where id = {job}")
+    run_at = place.value(
+        f"select extract(epoch from run_at) from rota.jobs where id = {job}"
+    )
+    assert found == [pytest.approx(float(run_at), abs=1e-3), True]
+
+
+@pytest.mark.parametrize("error", [-3600, 3600])
+def test_the_runners_own_clock_may_be_wrong(
+    place: Place, monkeypatch: pytest.MonkeyPatch, error: float
+) -> None:
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + error)
+    place.app.handler("echo")(lambda job: job.payload)
+    job = rota.enqueue(place.connection, "echo", delay=timedelta(seconds=1))
+    state = f"select state from rota.jobs where id = {job}"
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(wait_until, lambda: place.value(state) == "completed")
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert place.value("select claimed_at >= run_at from rota.jobs")
+    assert place.value("select claimed_at < created_at + '30 s' from rota.jobs")
+
+
+def test_the_package_never_asks_what_time_it_is() -> None:
+    """But of the database, or for how long something takes."""
+    asks = re.compile(r"time\.time\b|\bnow\(|utcnow|today\(|localtime|gmtime")
+    package = Path(rota.__file__).parent
+    found = [p.name for p in package.glob("*.py") if asks.search(p.read_text())]
+    assert found == []
+
+
+def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked_at: list[float] = []
@@ -431,9 +579,79 @@ def test_an_idle_runner_asks_less_than_once_a_second(
         worker.drain()
         await work
 
+    # A session's statistics are complete when it has ended.
+    written = (
+        "select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables"
+        " where schemaname = 'rota' and relname <> 'worker'"
+    )
+    alone = (
+        "select count(*) = 1 from pg_stat_activity where datname = current_database()"
+    )
+    before = place.value(written)
     asyncio.run(idle())
+    wait_until(lambda: place.value(alone))
+    assert place.value(written) == before
     first = 6  # after two for each of: it begins, it says that it sleeps, it looks
     assert asked_at[9] - asked_at[first] >= 9 - first
+
+
+def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the grace time is long, and no job is ever too long in line."""
+    monkeypatch.setattr("rota.worker.PATIENCE_SECONDS", 3600)
+    long = timedelta(minutes=30)
+    go = asyncio.Event()
+
+    async def fast(_job: rota.Job) -> None:
+        pass
+
+    async def slow(_job: rota.Job) -> None:
+        await go.wait()
+
+    place.app.handler("fast")(fast)
+    place.app.handler("slow")(slow)
+    jobs = [rota.NewJob(kind=k) for k in ["fast"] * 2000 + ["slow"] * 200]
+    rota.enqueue_jobs(place.connection, jobs)
+    running = "select count(*) from rota.jobs where state = 'running' and kind = 'slow'"
+
+    async def until(holds: Callable[[int], bool]) -> None:
+        await asyncio.to_thread(wait_until, lambda: holds(place.value(running)))
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, concurrency=3, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await until(lambda count: count > 3)
+        worker.drain()
+        await until(lambda count: count == 3)
+        go.set()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert place.value(running) == 0
+    assert place.value("select count(*) from rota.job where attempt <> 0") == 0
+
+
+def test_run_once_waits_for_a_slow_job_without_asking_all_the_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 0.01)
+    asked: list[str] = []
+    call: Any = protocol.Call.on_async
+
+    async def counted(self: Any, connection: Any) -> Any:
+        asked.append(self.sql)
+        return await call(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "on_async", counted)
+
+    async def slow(job: rota.Job) -> None:
+        await asyncio.sleep(0.5 if job.id == 1 else 0)
+
+    place.app.handler("slow")(slow)
+    rota.enqueue_jobs(place.connection, [rota.NewJob(kind="slow")] * 3)
+    assert place.once(concurrency=3) == 3
+    assert len(asked) < 15
 
 
 def test_a_handler_is_registered_once_per_kind() -> None:

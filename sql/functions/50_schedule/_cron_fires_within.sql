@@ -13,7 +13,7 @@ as $$
 /* The first p_limit fires after p_after and up to p_until; null: all of them. */
 declare
     v_at timestamptz := p_after;
-    v_found timestamptz[] := array[]::timestamptz[];
+    v_found timestamptz[] := '{}'::timestamptz[];
 begin
     while cardinality(v_found) < p_limit or p_limit is null loop
         v_at := rota._cron_next(

@@ -1,5 +1,5 @@
 begin;
-select plan(47);
+select plan(51);
 
 create or replace function rota._now()
 returns timestamptz
@@ -198,5 +198,39 @@ select is(
     pg_temp.enqueue_again('running', 'keep'), 'same',
     'and keeps it while it waits for its next attempt'
 );
+
+/* A worker that is lost takes no key with it. */
+create temp table orphan as
+select
+    rota.register_worker('short', '1 s') as worker,
+    rota.enqueue('k', idempotency_key => 'orphan') as id;
+do $$
+begin
+    perform rota.claim_jobs(worker) from orphan;
+    perform set_config('test.now', (rota._now() + interval '1 min')::text, true);
+end;
+$$;
+select is(
+    (select r.job_count from rota.reap_workers() as r), 1, 'a worker is lost'
+);
+select is(
+    rota.enqueue('k', idempotency_key => 'orphan'), o.id,
+    'its job, which waits again, still has its key'
+)
+from orphan as o;
+do $$
+begin
+    perform rota.claim_jobs(worker) from ref;
+    perform rota.complete_job(id, 2) from orphan;
+end;
+$$;
+select is(
+    (select j.state from rota.jobs as j inner join orphan using (id)), 'completed',
+    'another worker completes it'
+);
+select isnt(
+    rota.enqueue('k', idempotency_key => 'orphan'), o.id, 'and then the key is free'
+)
+from orphan as o;
 select * from finish();
 rollback;

@@ -1,5 +1,5 @@
 begin;
-select plan(39);
+select plan(44);
 
 create or replace function rota._now()
 returns timestamptz
@@ -146,6 +146,28 @@ select is_empty(
     $$ select j.id from rota.jobs as j where j.attempt > j.max_attempts $$,
     'nobody is charged more than allowed'
 );
+
+/* Any number of attempts. */
+create function pg_temp.fail_after(p_attempt integer)
+returns rota.settled_job
+language plpgsql
+as $$
+declare
+    v_id constant bigint := rota.enqueue('many', max_attempts => 2147483647);
+begin
+    perform rota.claim_jobs(worker) from ref;
+    update rota.job set attempt = p_attempt, execution = p_attempt where id = v_id;
+    return rota.fail_job(v_id, p_attempt, 'error');
+end;
+$$;
+select ok(
+    f.state = 'scheduled'
+    and f.run_at > rota._now() and f.run_at <= rota._now() + interval '1 hour',
+    format('a job that fails for the %s. time is tried again within the hour',
+        a.attempt)
+)
+from unnest('{16,64,305,1000,2000000000}'::integer[]) as a (attempt)
+cross join lateral pg_temp.fail_after(a.attempt) as f;
 
 /* Error texts. */
 do $$

@@ -116,6 +116,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._asked_at = -math.inf
         self._maintain_at = -math.inf
+        self._maintained_at = -math.inf
         self._maintainable_at = -math.inf
         self._drain_begun = asyncio.Event()
         self._logged_at = -math.inf
@@ -284,14 +285,19 @@ class Worker:
         else:
             self._wakeups.idle.clear()
         if answer.due_in is not None:
-            due_at = max(self._clock() + answer.due_in, self._maintainable_at)
-            self._maintain_at = min(self._maintain_at, due_at)
+            due_at = self._clock() + answer.due_in
+            if due_at > self._maintained_at:  # so the last round could not see to it
+                earliest = self._maintained_at + DUE_PAUSE_SECONDS
+            else:
+                earliest = self._maintainable_at
+            self._maintain_at = min(self._maintain_at, max(due_at, earliest))
         return len(answer.claimed)
 
     async def _maintain(self, connection: Connection) -> None:
         # With jitter, lest the same worker come last for ever.
         pause = MAINTENANCE_SECONDS * random.uniform(0.8, 1.2)
-        self._maintain_at = self._clock() + pause
+        self._maintained_at = self._clock()
+        self._maintain_at = self._maintained_at + pause
         done = await self._session.maintain(connection)
         is_promoting = done is not None and done.promoted_count > 0
         pause = DUE_PAUSE_SECONDS if is_promoting else OVERDUE_PAUSE_SECONDS

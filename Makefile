@@ -10,7 +10,7 @@ SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 
 .PHONY: demo
@@ -37,8 +37,12 @@ mutants: $(VENV)/.dev ## Break the SQL in many places and see that a test notice
 	@$(BIN)/python tests/mutants.py $(ARGS)
 
 .PHONY: bench
-bench: $(VENV)/.dev ## Measure claim and completion beside the barest loop (BENCH_DSN=dsn)
-	@$(BIN)/python bench/claim.py $(ARGS)
+bench: $(VENV)/.demo ## Measure speed beside the raw limit (ARGS=--full, BENCH_DSN=dsn)
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: performance
+performance: $(VENV)/.demo ## Write docs/performance.md from what was measured last
+	@$(BIN)/python -m bench.report
 
 .PHONY: build
 build: build/rota.sql ## Write the install script for psql to build/rota.sql

@@ -27,6 +27,8 @@ SETTINGS = {
     "max_connections": "200",
 }
 PATIENCE_SECONDS = 120.0
+# Of the databases: two benches may run on one server.
+PREFIX = f"bench_{os.getpid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class Lab:
 
         Every measurement starts from one, just after a checkpoint.
         """
-        name = f"bench_{next(self._numbers)}"
+        name = f"{PREFIX}_{next(self._numbers)}"
         with psycopg.connect(self.dsn, autocommit=True) as admin:
-            admin.execute(f"create database {name} template bench_{side}".encode())
+            admin.execute(f"create database {name} template {PREFIX}_{side}".encode())
             admin.execute("checkpoint")
             dsn = make_conninfo(self.dsn, dbname=name)
             try:
@@ -92,7 +94,7 @@ def lab(*, scale: float) -> Iterator[Lab]:
             dsn = stack.enter_context(server(durable=True, settings=SETTINGS))
         with psycopg.connect(dsn, autocommit=True) as admin:
             for side, set_up in SIDES.items():
-                template = f"bench_{side}"
+                template = f"{PREFIX}_{side}"
                 drop = f"drop database if exists {template} with (force)".encode()
                 admin.execute(drop)
                 admin.execute(f"create database {template}".encode())

@@ -26,7 +26,11 @@ declare
     v_job rota.job;
     v_stored rota.enqueued_job;
 begin
-    perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
+    if on_duplicate is distinct from 'keep'
+        or num_nonnulls(key_ttl, max_attempts, timeout) > 0
+    then
+        perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
+    end if;
     if not rota._is_plain_job(
         kind, payload, priority, run_at, delay, idempotency_key,
         v_queue.max_payload_bytes

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
@@ -106,6 +107,10 @@ def _fill(dsn: str) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that runs us in the background has us ignore what tests send, and what we
+    # start would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         return
     stack = contextlib.ExitStack()

@@ -239,7 +239,8 @@ class Worker:
         while not self._is_finished:
             await self._turn(connection)
             backoff.reset()
-            await self._sleep()
+            if not self._is_finished:
+                await self._sleep()
         await self._session.leave(connection)
 
     async def _turn(self, connection: Connection) -> None:

@@ -602,11 +602,13 @@ def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
     monkeypatch.setattr("rota.worker.PATIENCE_SECONDS", 3600)
     long = timedelta(minutes=30)
     go = asyncio.Event()
+    begun: list[int] = []
 
     async def fast(_job: rota.Job) -> None:
         pass
 
-    async def slow(_job: rota.Job) -> None:
+    async def slow(job: rota.Job) -> None:
+        begun.append(job.id)
         await go.wait()
 
     place.app.handler("fast")(fast)
@@ -621,7 +623,7 @@ def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
     async def serve() -> None:
         worker = rota.Worker(place.app, place.dsn, concurrency=3, lease=long, poll=long)
         work = asyncio.create_task(worker.run())
-        await until(lambda count: count > 3)
+        await until(lambda count: count > 3 and len(begun) == 3)
         worker.drain()
         await until(lambda count: count == 3)
         go.set()

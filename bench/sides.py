@@ -73,7 +73,7 @@ class Side:
 
 
 # What a worker is told whose queue is never empty and whose handlers take no time.
-TUNED = ("--concurrency", "1000")
+TUNED = ("--concurrency", "500")
 
 _RAW_TABLE = """
 create table raw_job (

@@ -56,6 +56,12 @@ cross join lateral plpgsql_check.plpgsql_profiler_function_statements_tb(f.oid) 
 where f.pronamespace = to_regnamespace('rota') and l.lanname = 'plpgsql'
 order by f.proname, s.stmtid
 """
+# There is room for 15,000 chunks of counts in the server's memory, whosever they are.
+FORGET = """
+select plpgsql_check.plpgsql_profiler_reset(f.oid)
+from plpgsql_check.plpgsql_profiler_functions_all() as a
+join pg_proc as f on f.oid = a.funcoid
+"""
 SOURCES = """
 select f.proname, f.prosrc
 from pg_proc as f
@@ -104,6 +110,7 @@ def note(dsn: str) -> None:
                 for s in _statements(connection)
                 if s.count
             ]
+            connection.execute(FORGET)
         with (Path(folder) / str(os.getpid())).open("a") as file:
             file.write(json.dumps(executed) + "\n")
 

@@ -120,13 +120,17 @@ def test_a_deep_backlog_is_claimed_in_order(
     assert claimer.drain() == jobs
 
 
+@pytest.mark.parametrize("claims_before", [0, 1])
 def test_an_id_beyond_the_marking_snapshot_is_waited_for(
-    claimer: Claimer, producer: Session, connect: Connect
+    claimer: Claimer, producer: Session, connect: Connect, claims_before: int
 ) -> None:
     """An enqueuer with a higher id than the claimer that makes the mark: it is running,
-    yet lies beyond the end of every snapshot of that moment. Three times, so that one
-    of the claims makes a mark."""
+    yet lies beyond the end of every snapshot of that moment. Claims make a mark and
+    give it its horizon by turns: one more of them, and it is the other's turn."""
     claimer.run(producer)
+    for _ in range(claims_before):
+        enqueue(producer)
+        assert claimer.claim()
     late_jobs: list[tuple[int, Session]] = []
     for _ in range(3):
         enqueue(producer, 200)

@@ -40,10 +40,21 @@ FLOOR = 0.98
 SETTINGS = {
     "max_connections": "200",
     "max_prepared_transactions": "20",
+    "jit": "off",  # of which a packaged server has more than it is worth here
     "shared_preload_libraries": "plpgsql,plpgsql_check",
     "plpgsql_check.profiler": "on",
 }
-TESTS = ("tests/sql", "tests/py")
+# Those that meet more of the SQL than others do; what they leave out, none covers.
+TESTS = (
+    "tests/sql",
+    "tests/py/test_all_verbs.py",
+    "tests/py/test_claim_race.py",
+    "tests/py/test_enqueue_race.py",
+    "tests/py/test_floors.py",
+    "tests/py/test_lifecycle_race.py",
+    "tests/py/test_lock_order.py",
+    "tests/py/test_rivals.py",
+)
 
 # The body is part of a statement's name: tests replace functions and install others.
 STATEMENTS = """
@@ -201,7 +212,7 @@ def main(arguments: list[str]) -> int:
             done = subprocess.run(
                 [
                     *(sys.executable, "-m", "pytest", "-q", "-m", "not slow"),
-                    *("-o", "verbosity_subtests=0"),
+                    *("-o", "verbosity_subtests=0", "--timeout=600", "-n2"),
                     *(arguments or TESTS),
                 ],
                 cwd=CHECKOUT,

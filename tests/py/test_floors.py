@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
+from rota import schema
+from rota.demo.server import server
+from sessions import claim, meanwhile, rows, wait_blocked
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Connect
 
@@ -304,6 +308,89 @@ def test_a_long_writer_that_enqueued_is_waited_for(
     let_time_pass(claimer, producer, seconds=1.0)
     writer.commit()
     assert claimer.drain() == [early, late]
+
+
+def test_enqueuers_in_turn_beside_a_long_writer_are_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """One is always in the line, but none for long: those that were there when the
+    mark was made are gone soon, while one that came later holds a position."""
+    writer = connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    late = connect(autocommit=False)
+    enqueue(late)
+    floors: set[int] = set()
+
+    def have_moved() -> bool:
+        nonlocal late
+        following = connect(autocommit=False)
+        enqueue(following)
+        late.commit()
+        late.close()
+        late = following
+        let_time_pass(claimer, producer, seconds=0.05)
+        floors.add(claimer.floor())
+        return len(floors) > 5
+
+    assert wait_until(have_moved)
+    late.commit()
+    claimer.drain()
+    assert left(producer) == 0
+
+
+def test_a_strict_claimer_beside_a_long_writer_leaves_its_floor(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """The enqueuer it waited for is gone, and yet its snapshot does not show the job."""
+    writer, late = connect(autocommit=False), connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    claimer.run(producer)
+    (job,) = enqueue(late)
+    let_time_pass(claimer, producer, seconds=1.0)
+    claimer.session.execute("begin isolation level repeatable read")
+    claimer.session.execute("select from rota.job")
+    late.commit()
+    claimer.claim()
+    claimer.session.execute("commit")
+    assert claimer.drain() == [job]
+
+
+def test_a_position_is_not_taken_before_a_transaction_id(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """An enqueuer that is stopped between the two: on its way to its key."""
+    stopped, holder = connect(), connect(autocommit=False)
+    claimer.run(producer)
+    holder.execute("lock table rota.idempotency_key in share mode")
+    with meanwhile(
+        rows, stopped, "select rota.enqueue('a', idempotency_key => 'k')"
+    ) as waiting:
+        wait_blocked(producer, stopped)
+        for _ in range(40):
+            enqueue(producer, 10)
+            assert len(claim(claimer.session, claimer.worker, 10)) == 10
+        holder.rollback()
+        ((job,),) = waiting.result(10)
+    assert claimer.drain() == [job]
+
+
+def test_an_enqueue_prepared_before_a_restart_is_waited_for(tmp_path: Path) -> None:
+    serve = partial(
+        server, directory=tmp_path / "data", settings={"max_prepared_transactions": "5"}
+    )
+    with serve() as dsn, psycopg.connect(dsn) as late:
+        schema.install(late)
+        (job,) = enqueue(late)
+        late.execute("prepare transaction 'late'")
+    with (
+        serve() as dsn,
+        psycopg.connect(dsn, autocommit=True) as producer,
+        psycopg.connect(dsn, autocommit=True) as session,
+    ):
+        claimer = Claimer(session)
+        let_time_pass(claimer, producer, seconds=1.0)
+        producer.execute("commit prepared 'late'")
+        assert claimer.drain() == [job]
 
 
 def claim_into(claimer: Claimer, jobs: list[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Every public verb at random from many sessions: none deadlocks, none waits for long."""
+"""Every public verb at random from many sessions: none deadlocks or waits for long."""
 
 from __future__ import annotations
 

@@ -665,8 +665,9 @@ MUTANTS = (
         "a replay takes the key of another job",
         "sql/functions/70_operate/_retake_keys.sql",
         (
-            "            where ik.expires_at <= rota._now() or ik.job_id = "
-            "excluded.job_id"
+            "\n"
+            "                and (ik.expires_at <= rota._now() or ik.job_id = "
+            "v_dead.id)"
         ),
         "",
         ("tests/sql/70_operate/test_replay_dead.sql",),

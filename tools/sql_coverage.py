@@ -20,9 +20,9 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -80,7 +80,8 @@ where f.pronamespace = 'rota'::regnamespace
 """
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Statement:
     """A line of the profiler's answer."""
 
     function: str
@@ -138,7 +139,7 @@ def _noted(folder: Path) -> Counter[tuple[str, str, int]]:
 def _branches(
     statements: Iterable[Statement], lines: dict[str, list[str]]
 ) -> Iterator[Branch]:
-    """Yield them: parts of compound statements, and the ways past an if without else."""
+    """Yield the parts of compound statements, and the ways past an if without else."""
     statements = list(statements)
     taken: Counter[tuple[str, int]] = Counter()
     parts: dict[tuple[str, int], set[str]] = {}
@@ -190,19 +191,15 @@ def _measured(dsn: str, folder: Path) -> tuple[list[Statement], list[Branch]]:
         admin.execute("create database rota_coverage template template0")
     conninfo = make_conninfo(dsn, dbname="rota_coverage")
     with psycopg.connect(conninfo, autocommit=True) as connection:
-        found = _statements_of(connection)
+        schema.install(connection)
+        found = _statements(connection)
         lines = {f: body.split("\n") for f, body in connection.execute(SOURCES)}
     statements = [
-        s._replace(count=s.count + counts[s.function, s.body, s.number]) for s in found
+        replace(s, count=s.count + counts[s.function, s.body, s.number]) for s in found
     ]
     branches = list(_branches(statements, lines))
     # The block around a function that has another one is not in its text.
     return [s for s in statements if s.line > 0], branches
-
-
-def _statements_of(connection: psycopg.Connection[Any]) -> list[Statement]:
-    schema.install(connection)
-    return _statements(connection)
 
 
 def main(arguments: list[str]) -> int:

@@ -21,6 +21,7 @@ def pulse(file: Path) -> Iterator[None]:
     for starting the process again would not bring it back.
     """
     loop = asyncio.get_running_loop()
+    timer: asyncio.Handle
 
     def beat() -> None:
         nonlocal timer

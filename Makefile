@@ -56,6 +56,10 @@ build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
 	@mkdir -p $(@D)
 	$(BIN)/python -m rota.schema > $@
 
+.PHONY: release-check
+release-check: $(VENV)/.dev ## See whether a release can be made of this checkout
+	@$(BIN)/python tools/release_check.py
+
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL
 	@$(BIN)/python tools/reference.py docs/reference.md

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # Changes that make every enqueue notify, whoever sleeps or not.
 LOUD = """
-create or replace function rota._wake(p_queue rota.queue)
-returns void language sql as $$ select pg_notify('rota', p_queue.name) $$
+create or replace function rota._is_awaited(p_queue_id integer)
+returns boolean language sql as 'select true'
 """
 
 

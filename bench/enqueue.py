@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Changes that make every enqueue notify, whoever sleeps or not.
 LOUD = """
-create or replace function rota._is_awaited(p_queue_id integer)
+create or replace function rota._is_marked(p_object integer)
 returns boolean language sql as 'select true'
 """
 

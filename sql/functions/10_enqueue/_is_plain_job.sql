@@ -1,5 +1,5 @@
-/* True for most jobs of a plain kind, at the price of an inlined expression; the rest are
-looked at one by one in _check_job, which knows what to say. */
+/* True for most jobs of a plain kind, at the price of an inlined expression; the rest
+are looked at one by one in _check_job, which knows what to say. */
 create or replace function rota._is_plain_job(
     p_payload jsonb,
     p_priority integer,

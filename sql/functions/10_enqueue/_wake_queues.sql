@@ -1,6 +1,7 @@
-/* One notification per queue and statement, the queue's name on one fixed channel, and
-only when somebody sleeps, since commits that notify are serialised by the whole server.
-enqueue does the same for its one queue, which it has read already. */
+/* The only sender of notifications: one per queue and statement, the queue's name on
+one fixed channel, and only when somebody sleeps, since commits that notify are
+serialised by the whole server. Mostly nobody does, which one probe tells; those that
+only saw each other there hardly meet again. */
 create or replace function rota._wake_queues(p_queue_ids integer[])
 returns void
 language plpgsql
@@ -8,11 +9,13 @@ volatile
 parallel unsafe
 as $$
 begin
-    perform pg_notify('rota', q.name)
-    from rota.queue as q
-    where q.id = any (p_queue_ids)
-        and q.is_notifying
-        and q.paused_at is null
-        and rota._is_awaited(q.id);
+    if rota._is_marked(0) then
+        perform pg_notify('rota', q.name)
+        from rota.queue as q
+        where q.id = any (p_queue_ids)
+            and q.is_notifying
+            and q.paused_at is null
+            and (rota._is_marked(-q.id) or rota._is_marked(2147483647));
+    end if;
 end;
 $$;

@@ -20,100 +20,53 @@ security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
-/* The hot path is two statements, on scalars, and a few expressions simple enough for
-PL/pgSQL to evaluate without a statement: a perform, a call of a PL/pgSQL function or a
-row variable costs as much as many of them. */
+/* A plain job, which most are, takes one statement, and two expressions that PL/pgSQL
+evaluates without one. Each call of another function, row variable or perform would cost
+as much as several of these. Whatever else is asked for, or wrong, or still lacks its
+lane, is not found here, and left to _enqueue_any. */
 declare
-    v_queue_id integer;
-    v_lane_id integer;
-    v_max_payload_bytes integer;
-    v_max_attempts integer;
-    v_timeout interval;
-    v_is_notifying boolean;
-    v_policy_id integer;
-    v_now timestamptz;
-    v_run_at timestamptz;
-    v_state text := 'queued';
-    v_stored rota.enqueued_job;
+    v_now constant timestamptz
+        := case when rota._enter_line() is not null then rota._now() end;
+    v_id bigint;
 begin
+    insert into rota.job (
+        position, run_at, created_at, timeout, lane_id, max_attempts, state, kind,
+        payload
+    )
     select
-        q.id,
+        nextval('rota.position_seq'),
+        v_now,
+        v_now,
+        q.timeout,
         l.id,
-        q.max_payload_bytes,
-        coalesce(enqueue.max_attempts, q.max_attempts),
-        coalesce(enqueue.timeout, q.timeout),
-        q.is_notifying and q.paused_at is null
-    into
-        v_queue_id, v_lane_id, v_max_payload_bytes, v_max_attempts, v_timeout,
-        v_is_notifying
+        q.max_attempts,
+        'queued',
+        enqueue.kind,
+        enqueue.payload
     from rota.queue as q
-    left join rota.lane as l on l.queue_id = q.id and l.priority = enqueue.priority
-    where q.name = enqueue.queue;
-    if v_queue_id is null then
-        perform rota._raise_no_queue(queue);
-    elsif on_duplicate is distinct from 'keep'
-        or num_nonnulls(key_ttl, max_attempts, timeout) > 0
-    then
-        perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
-    end if;
-    if not (
-        rota._is_plain_kind(kind)
-        and rota._is_plain_job(
-            payload, priority, run_at, delay, idempotency_key, v_max_payload_bytes
-        )
-    ) then
-        perform rota._check_job(
-            '', kind, payload, priority, run_at, delay, idempotency_key,
-            v_max_payload_bytes
+    inner join rota.lane as l on l.queue_id = q.id and l.priority = enqueue.priority
+    where q.name = enqueue.queue
+        and enqueue.on_duplicate = 'keep'
+        and num_nonnulls(
+            enqueue.run_at, enqueue.delay, enqueue.idempotency_key, enqueue.key_ttl,
+            enqueue.max_attempts, enqueue.retry_policy, enqueue.timeout
+        ) = 0
+        and rota._is_plain_kind(enqueue.kind)
+        and octet_length(enqueue.payload::text) <= q.max_payload_bytes
+    returning id into v_id;
+
+    if v_id is null then
+        return rota._enqueue_any(
+            kind, payload, queue, priority, run_at, delay, idempotency_key,
+            on_duplicate, key_ttl, max_attempts, retry_policy, timeout
         );
+    elsif rota._is_marked(0) then
+        perform rota._wake_queues(array(
+            select q.id
+            from rota.queue as q
+            where q.name = enqueue.queue
+        ));
     end if;
-
-    v_now := case when rota._enter_line() then rota._now() end;
-    v_run_at := coalesce(run_at, v_now + delay, v_now);
-    if v_run_at > v_now then
-        v_state := 'scheduled';
-    end if;
-    if v_lane_id is null then
-        v_lane_id := rota._lane_id(v_queue_id, priority);
-    end if;
-    if retry_policy is not null then
-        v_policy_id := rota._retry_policy_id(retry_policy);
-    end if;
-
-    if idempotency_key is null then
-        insert into rota.job (
-            position, run_at, created_at, timeout, key_ttl, lane_id, max_attempts,
-            retry_policy_id, state, kind, payload
-        )
-        values (
-            case v_state when 'queued' then nextval('rota.position_seq') end,
-            v_run_at, v_now, v_timeout, enqueue.key_ttl, v_lane_id, v_max_attempts,
-            v_policy_id, v_state, enqueue.kind, enqueue.payload
-        )
-        returning id into v_stored.id;
-    else
-        v_stored := rota._enqueue_keyed(
-            row(
-                null,
-                case v_state when 'queued' then nextval('rota.position_seq') end,
-                null, v_run_at, v_now, null, null, null, v_timeout, key_ttl, v_lane_id,
-                0, v_max_attempts, 0, 0, v_policy_id, v_state, kind, idempotency_key,
-                null, payload
-            )::rota.job,
-            v_queue_id,
-            on_duplicate
-        );
-        if on_duplicate = 'keep' and not v_stored.is_new then
-            return v_stored.id;
-        end if;
-    end if;
-
-    if v_is_notifying
-        and v_run_at <= v_now + rota._longest_sleep()
-        and rota._is_awaited(v_queue_id)
-    then
-        perform pg_notify('rota', queue);
-    end if;
-    return v_stored.id;
+    return v_id;
 end;
 $$;

@@ -34,7 +34,7 @@ begin
         v_queue.max_payload_bytes
     );
 
-    v_now := case when rota._enter_line() then rota._now() end;
+    v_now := case when rota._enter_line() is not null then rota._now() end;
     v_lane_id := rota._lane_of(v_queue.id, priorities);
     if idempotency_keys is null then
         return query

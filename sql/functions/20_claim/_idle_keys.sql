@@ -1,5 +1,6 @@
-/* In the order in which they are locked: 0 for all (_is_awaited), then one for each
-queue. The lock table is finite: a runner of many queues says so with one key. */
+/* The marks of an idle runner, in the order in which they are locked: 0 in any case,
+then one for each queue. The lock table is finite: a runner of many queues leaves one
+for all. */
 create or replace function rota._idle_keys(p_queues text[])
 returns setof integer
 language plpgsql

@@ -288,14 +288,14 @@ def test_a_job_that_was_stopped_in_line_is_not_begun() -> None:
 
 def test_fast_handlers_are_fetched_ahead_for_and_slow_ones_are_not() -> None:
     pace = Pace()
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=0, busy=0.0, exchange=0.004)
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=100, busy=0.002, exchange=0.002)
-    assert 50 <= pace.prefetch <= MOST
+    assert 50 <= pace.expected <= MOST
     pace.note(finished=1, busy=1.0, exchange=0.002)
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=10_000, busy=0.1, exchange=0.002)
-    assert pace.prefetch > 0
+    assert pace.expected > 0
     pace.forget()
-    assert pace.prefetch == 0
+    assert pace.expected == 0

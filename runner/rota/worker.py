@@ -113,8 +113,10 @@ class Worker:
         self._slots = Slots(concurrency, PATIENCE_SECONDS, self._be_free, clock)
         self._pace = Pace()
         self._paced = (0, 0.0)
-        self._reading: asyncio.Task[int] | None = None
+        self._reading: asyncio.Task[None] | None = None
         self._unread_count = 0
+        self._claimed_count = 0
+        self._has_cancelled = False
         self._may_have_more = True
         self._was_told_of_more = False
         self._is_serving = False
@@ -171,12 +173,12 @@ class Worker:
         ):
             await self._session.begin(connection, self._open)
             await self._maintain(connection)
-            count = await self._exchange(connection, self._concurrency)
+            await self._exchange(connection, self._concurrency)
             while self._open or self._session.settlements:
                 await self._sleep()
                 await self._exchange(connection, 0)
             await self._session.leave(connection)
-        return count
+        return self._claimed_count
 
     def drain(self) -> None:
         """Claim no more, and end `run` when all is done or the grace time is over."""
@@ -210,6 +212,8 @@ class Worker:
     @asynccontextmanager
     async def _resources(self, *, is_listening: bool) -> AsyncIterator[None]:
         self._wake = asyncio.Event()
+        self._sending = self._reading = None
+        self._claimed_count = 0
         self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
         self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
         self._wakeups = Wakeups(
@@ -271,11 +275,11 @@ class Worker:
     def _in_line(self) -> int:
         return self._slots.line_length + self._unread_count
 
-    async def _exchange(self, connection: Connection, max_jobs: int) -> int:
-        """Settle, beat and claim; return how many jobs have come.
+    async def _exchange(self, connection: Connection, max_jobs: int) -> None:
+        """Settle, beat and claim.
 
-        While there are more, they start when this task next waits for something: so the
-        database has the next exchange before the answer to this one is read.
+        If there seem to be more jobs than were asked for, the answer is read when this
+        task next waits for something: by then the database has the next exchange.
         """
         begun_at = self._clock()
         if self._sending:
@@ -287,35 +291,39 @@ class Worker:
         except WorkerLost:
             self._stop_all("lost")
             self._wake.set()
-            return 0
+            return
         await self._has_read()
         self._asked_at = now = self._clock()
         self._note_pace(now - begun_at)
         self._unread_count = answer.row_count - 1
-        self._may_have_more = self._unread_count >= max_jobs
-        count = self._unread_count
-        self._reading = asyncio.create_task(self._take(answer, now))
-        if not (self._may_have_more and self._is_claiming):
-            count = await self._has_read()
+        self._reading = asyncio.create_task(self._take(answer, max_jobs, now))
+        is_full = self._unread_count >= max_jobs and not self._has_cancelled
+        if is_full and self._is_claiming:
+            self._may_have_more = True
+        else:
+            await self._has_read()
         if not self._may_have_more and self._slots.free_count:
             self._wakeups.idle.set()
         else:
             self._wakeups.idle.clear()
-        return count
 
-    async def _has_read(self) -> int:
+    async def _has_read(self) -> None:
         reading, self._reading = self._reading, None
-        return await reading if reading else 0
+        if reading:
+            await reading
 
-    async def _take(self, unread: Answer[Exchange], now: float) -> int:
-        """Read an answer and start what was claimed; return how many jobs that are."""
+    async def _take(self, unread: Answer[Exchange], max_jobs: int, now: float) -> None:
+        """Read an answer; start what was claimed and cancel what should be."""
         self._unread_count = 0
         answer = await self._session.read(unread)
+        self._has_cancelled = bool(answer.cancelled)
         if answer.cancelled:
             for execution in list(self._open):
                 if execution.token in answer.cancelled:
                     execution.cancel()
         self._start(answer.claimed, now)
+        self._claimed_count += len(answer.claimed)
+        self._may_have_more = len(answer.claimed) >= max_jobs
         if answer.due_in is not None:
             due_at = self._clock() + answer.due_in
             if due_at > self._maintained_at:  # so the last round could not see to it
@@ -323,7 +331,6 @@ class Worker:
             else:
                 earliest = self._maintainable_at
             self._maintain_at = min(self._maintain_at, max(due_at, earliest))
-        return len(answer.claimed)
 
     async def _maintain(self, connection: Connection) -> None:
         # With jitter, lest the same worker come last for ever.

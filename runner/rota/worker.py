@@ -116,7 +116,6 @@ class Worker:
         self._reading: asyncio.Task[None] | None = None
         self._unread_count = 0
         self._claimed_count = 0
-        self._has_cancelled = False
         self._may_have_more = True
         self._was_told_of_more = False
         self._is_serving = False
@@ -297,8 +296,7 @@ class Worker:
         self._note_pace(now - begun_at)
         self._unread_count = answer.row_count - 1
         self._reading = asyncio.create_task(self._take(answer, max_jobs, now))
-        is_full = self._unread_count >= max_jobs and not self._has_cancelled
-        if is_full and self._is_claiming:
+        if self._unread_count >= max_jobs and self._is_claiming:
             self._may_have_more = True
         else:
             await self._has_read()
@@ -316,7 +314,6 @@ class Worker:
         """Read an answer; start what was claimed and cancel what should be."""
         self._unread_count = 0
         answer = await self._session.read(unread)
-        self._has_cancelled = bool(answer.cancelled)
         if answer.cancelled:
             for execution in list(self._open):
                 if execution.token in answer.cancelled:

@@ -317,8 +317,8 @@ MUTANTS = (
     Mutant(
         "keys are taken in the order given",
         "sql/functions/10_enqueue/_enqueue_keyed_jobs.sql",
-        "order by g.idempotency_key, g.id",
-        "order by g.id",
+        "order by (g.job).idempotency_key, (g.job).id",
+        "order by (g.job).id",
         ("tests/py/test_lock_order.py::test_batches_with_the_same_keys_queue_up",),
     ),
     Mutant(
@@ -347,7 +347,7 @@ MUTANTS = (
     Mutant(
         "a batch wakes nobody",
         "sql/functions/10_enqueue/enqueue_jobs.sql",
-        "perform rota._wake(v_queue);",
+        "perform rota._wake_queues(array[v_queue.id]);",
         "null;",
         (
             "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
@@ -482,18 +482,18 @@ MUTANTS = (
     ),
     Mutant(
         "an enqueuer takes no transaction id first",
-        "sql/functions/00_core/_enter_line.sql",
-        "    perform pg_current_xact_id();\n",
-        "",
+        "sql/functions/10_enqueue/_enter_line.sql",
+        "when pg_catalog.pg_current_xact_id() is not null",
+        "when true",
         (
             "tests/py/test_floors.py::test_a_position_is_not_taken_before_a_transaction_id",
         ),
     ),
     Mutant(
         "an enqueuer does not enter the line",
-        "sql/functions/00_core/_enter_line.sql",
-        "    perform pg_advisory_xact_lock_shared(rota._lock_class(), 1);\n",
-        "",
+        "sql/functions/10_enqueue/_enter_line.sql",
+        "pg_catalog.pg_advisory_xact_lock_shared(rota._lock_class(), 1)",
+        "''::pg_catalog.void",
         (
             "tests/py/test_runner_jobs.py::test_what_was_enqueued_unseen_is_run_when_it_commits",
         ),
@@ -688,17 +688,17 @@ MUTANTS = (
     ),
     Mutant(
         "a wake-up though nobody sleeps",
-        "sql/functions/00_core/_wake.sql",
-        "elsif pg_try_advisory_lock(v_class, 0) then",
-        "elsif false then",
+        "sql/functions/10_enqueue/_is_marked.sql",
+        "then not pg_catalog.pg_advisory_unlock(",
+        "then pg_catalog.pg_advisory_unlock(",
         (
             "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
         ),
     ),
     Mutant(
         "a paused queue wakes its runners",
-        "sql/functions/00_core/_wake.sql",
-        " or p_queue.paused_at is not null",
+        "sql/functions/10_enqueue/_wake_queues.sql",
+        "            and q.paused_at is null\n",
         "",
         (
             "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
@@ -707,8 +707,8 @@ MUTANTS = (
     Mutant(
         "one job wakes nobody",
         "sql/functions/10_enqueue/enqueue.sql",
-        "perform rota._wake(v_queue);",
-        "null;",
+        "elsif rota._is_marked(0) then",
+        "elsif false then",
         (
             "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
         ),
@@ -718,8 +718,15 @@ MUTANTS = (
         "sql/functions/40_finish/_end_executions.sql",
         "where e.run_at <= v_now + rota._longest_sleep()",
         "where false",
+        ("tests/py/test_lifecycle_race.py",),
+    ),
+    Mutant(
+        "every sleeper is woken, whatever its queues",
+        "sql/functions/10_enqueue/_wake_queues.sql",
+        "            and (rota._is_marked(-q.id) or rota._is_marked(2147483647))",
+        "",
         (
-            "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
+            "tests/py/test_lifecycle_race.py::test_only_runners_that_may_take_the_job_are_woken",
         ),
     ),
     Mutant(
@@ -822,6 +829,13 @@ MUTANTS = (
         ("tests/py/test_runner_faults.py::test_jobs_in_a_lost_answer_come_back",),
     ),
     Mutant(
+        "strays of an unread answer are not looked for",
+        "runner/rota/session.py",
+        "            self._may_hold_strays = True\n",
+        "            self._may_hold_strays = False\n",
+        ("tests/py/test_runner_faults.py::test_jobs_in_a_lost_answer_come_back",),
+    ),
+    Mutant(
         "a lost worker does not register again",
         "runner/rota/session.py",
         "self._id, self._may_hold_strays = None, False",
@@ -917,8 +931,8 @@ MUTANTS = (
     Mutant(
         "a request to cancel is not passed on",
         "runner/rota/worker.py",
-        "self._open[token].cancel()",
-        "pass",
+        "                    execution.cancel()\n",
+        "                    pass\n",
         ("tests/py/test_runner_faults.py::test_a_running_job_is_told_to_end",),
     ),
     Mutant(

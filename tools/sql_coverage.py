@@ -204,13 +204,15 @@ def _measured(dsn: str, folder: Path) -> tuple[list[Statement], list[Branch]]:
 
 def main(arguments: list[str]) -> int:
     """Return 1 when too much is left out, or a test fails."""
+    has_paths = any(not argument.startswith("-") for argument in arguments)
     try:
         with checked_server(SETTINGS) as dsn, tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [
                     *(sys.executable, "-m", "pytest", "-q", "-m", "not slow"),
                     *("-o", "verbosity_subtests=0", "--timeout=600", "-n2"),
-                    *(arguments or TESTS),
+                    *(() if has_paths else TESTS),
+                    *arguments,
                 ],
                 cwd=CHECKOUT,
                 env=os.environ | {"ROTA_TEST_DSN": dsn, FOLDER: folder},

@@ -128,8 +128,9 @@ def buffers(claimer: Claimer) -> int:
         claimer.worker,
     )[0]["Plan"]
     done = claimer._one(
-        "select count(rota.complete_jobs(array[id], array[execution])) from rota.job"
-        " where state = 'running' and worker_id = %s",
+        "select count(*) from rota.job as j"
+        " cross join rota.complete_jobs(array[j.id], array[j.execution])"
+        " where j.state = 'running' and j.worker_id = %s",
         claimer.worker,
     )
     assert done == 1

@@ -23,7 +23,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "claim waits for rows that others lock",
-        "sql/functions/20_claim/_claim_lane.sql",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
         "for update skip locked",
         "for update",
         (
@@ -32,8 +32,8 @@ MUTANTS = (
     ),
     Mutant(
         "claim locks nothing before it updates",
-        "sql/functions/20_claim/_claim_lane.sql",
-        "            for update skip locked\n",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "        for update skip locked\n",
         "",
         (
             "tests/py/test_claim_race.py::test_sixteen_sessions_claim_and_complete_in_mixed_batches",
@@ -43,28 +43,28 @@ MUTANTS = (
     ),
     Mutant(
         "claim without a limit",
-        "sql/functions/20_claim/_claim_lane.sql",
-        "            limit p_max_jobs\n",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "        limit p_max_jobs\n",
         "",
         ("tests/py/test_claim_race.py::test_a_claim_of_one_takes_one_under_any_plan",),
     ),
     Mutant(
         "claim from the end of the lane",
-        "sql/functions/20_claim/_claim_lane.sql",
-        "order by c.position\n            limit",
-        "order by c.position desc limit",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "order by c.position\n",
+        "order by c.position desc\n",
         ("tests/sql/20_claim/test_claim_jobs.sql",),
     ),
     Mutant(
         "claim does not count the execution",
-        "sql/functions/20_claim/_claim_lane.sql",
+        "sql/functions/20_claim/_claim.sql",
         "execution = j.execution + 1",
         "execution = greatest(j.execution, 1)",
         ("tests/sql/20_claim/test_claim_jobs.sql",),
     ),
     Mutant(
         "claim charges twice",
-        "sql/functions/20_claim/_claim_lane.sql",
+        "sql/functions/20_claim/_claim.sql",
         "attempt = j.attempt + 1",
         "attempt = j.attempt + 2",
         ("tests/sql/20_claim/test_claim_jobs.sql",),
@@ -123,14 +123,14 @@ MUTANTS = (
     ),
     Mutant(
         "complete is not fenced by execution",
-        "sql/functions/40_finish/complete_jobs.sql",
+        "sql/functions/40_finish/_complete.sql",
         " and j.execution = g.execution",
         "",
         ("tests/sql/40_finish/test_complete_jobs.sql",),
     ),
     Mutant(
         "complete takes a job that nobody runs",
-        "sql/functions/40_finish/complete_jobs.sql",
+        "sql/functions/40_finish/_complete.sql",
         " and j.claimed_at is not null",
         "",
         (
@@ -140,7 +140,7 @@ MUTANTS = (
     ),
     Mutant(
         "complete locks in the order given",
-        "sql/functions/40_finish/complete_jobs.sql",
+        "sql/functions/40_finish/_complete.sql",
         "        order by g.id\n",
         "",
         ("tests/py/test_lock_order.py::test_running_jobs_are_locked_in_order",),
@@ -338,8 +338,8 @@ MUTANTS = (
     Mutant(
         "an exchange locks jobs before its worker",
         "sql/functions/45_exchange/exchange.sql",
-        "if max_jobs > 0 and num_nonnulls",
-        "if false and num_nonnulls",
+        "if v_is_held then",
+        "if false then",
         (
             "tests/py/test_lock_order.py::test_an_exchange_holds_its_worker_before_it_waits_for_jobs",
         ),
@@ -453,7 +453,10 @@ MUTANTS = (
         "sql/functions/20_claim/_settle_positions.sql",
         "        and not v_state.holders && rota._line_holders()\n",
         "",
-        ("tests/py/test_floors.py::test_a_late_commit_is_claimed",),
+        (
+            "tests/py/test_floors.py::test_a_late_commit_is_claimed",
+            "tests/py/test_floors.py::test_enqueuers_in_turn_beside_a_long_writer_are_waited_for",
+        ),
     ),
     Mutant(
         "a held mark is read after its holders",
@@ -467,9 +470,12 @@ MUTANTS = (
     Mutant(
         "a floor is one too high",
         "sql/functions/20_claim/_raise_floors.sql",
-        "v_settled + 1)",
-        "v_settled + 2)",
-        ("tests/py/test_floors.py::test_many_late_commits_at_every_phase_are_claimed",),
+        "p_state.settled + 1)",
+        "p_state.settled + 2)",
+        (
+            "tests/py/test_floors.py::test_many_late_commits_at_every_phase_are_claimed",
+            "tests/py/test_floors.py::test_a_late_commit_is_claimed",
+        ),
     ),
     Mutant(
         "floors rise in strict transactions",
@@ -508,6 +514,18 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a floor goes down again",
+        "sql/functions/20_claim/_raise_floors.sql",
+        (
+            "greatest(\n"
+            "            v_floors[v_index], least(v_lane.first_position, "
+            "p_state.settled + 1)\n"
+            "        )"
+        ),
+        "least(v_lane.first_position, p_state.settled + 1)",
+        ("tests/py/test_floors.py",),
+    ),
+    Mutant(
         "lower priorities first",
         "sql/functions/20_claim/_ready_lanes.sql",
         "l.priority desc",
@@ -544,8 +562,8 @@ MUTANTS = (
     ),
     Mutant(
         "a timeout sets no deadline",
-        "sql/functions/20_claim/_claim_lane.sql",
-        "deadline_at = p_now + j.timeout",
+        "sql/functions/20_claim/_claim.sql",
+        "deadline_at = v_now + j.timeout",
         "deadline_at = null",
         ("tests/sql/60_maintain/test_time_out_jobs.sql",),
     ),
@@ -718,7 +736,9 @@ MUTANTS = (
         "sql/functions/40_finish/_end_executions.sql",
         "where e.run_at <= v_now + rota._longest_sleep()",
         "where false",
-        ("tests/py/test_lifecycle_race.py",),
+        (
+            "tests/py/test_lifecycle_race.py::test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_does",
+        ),
     ),
     Mutant(
         "every sleeper is woken, whatever its queues",

@@ -946,7 +946,9 @@ MUTANTS = (
         "runner/rota/worker.py",
         'self._stop_all("lost")',
         "pass",
-        ("tests/py/test_runner_faults.py::test_a_late_finish_after_a_stop_is_refused",),
+        (
+            "tests/py/test_runner_faults.py::test_a_handler_whose_lease_is_lost_is_told_to_end",
+        ),
     ),
     Mutant(
         "a request to cancel is not passed on",

@@ -853,7 +853,9 @@ MUTANTS = (
         "runner/rota/session.py",
         "            self._may_hold_strays = True\n",
         "            self._may_hold_strays = False\n",
-        ("tests/py/test_runner_faults.py::test_jobs_in_a_lost_answer_come_back",),
+        (
+            "tests/py/test_runner_jobs.py::test_jobs_in_an_answer_that_cannot_be_read_come_back",
+        ),
     ),
     Mutant(
         "a lost worker does not register again",

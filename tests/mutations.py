@@ -514,18 +514,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "a floor goes down again",
-        "sql/functions/20_claim/_raise_floors.sql",
-        (
-            "greatest(\n"
-            "            v_floors[v_index], least(v_lane.first_position, "
-            "p_state.settled + 1)\n"
-            "        )"
-        ),
-        "least(v_lane.first_position, p_state.settled + 1)",
-        ("tests/py/test_floors.py",),
-    ),
-    Mutant(
         "lower priorities first",
         "sql/functions/20_claim/_ready_lanes.sql",
         "l.priority desc",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # What is fetched ahead at most, in one exchange and all in all.
 MOST = 500
+# However long exchanges take: several times that, and jobs ahead would go back unbegun.
+LONGEST_SECONDS = 0.02
 
 
 class Pace:
@@ -34,7 +36,8 @@ class Pace:
         """How many jobs will end during the next exchange; 0 when they are slow."""
         if not self._busy_seconds:
             return 0
-        return int(self._finished / self._busy_seconds * self._exchange_seconds)
+        seconds = min(self._exchange_seconds, LONGEST_SECONDS)
+        return int(self._finished / self._busy_seconds * seconds)
 
     def wanted(self, vacant: int, in_line: int) -> int:
         """Return how many jobs to ask for.

@@ -148,15 +148,15 @@ MUTANTS = (
     Mutant(
         "fail is not fenced by execution",
         "sql/functions/40_finish/_judge_executions.sql",
-        "where j.execution = g.token and j.claimed_at is not null",
-        "where j.claimed_at is not null",
+        "            and j.execution = g.token\n",
+        "",
         ("tests/sql/40_finish/test_fail_jobs.sql",),
     ),
     Mutant(
         "fail takes a job that nobody runs",
         "sql/functions/40_finish/_judge_executions.sql",
-        "where j.execution = g.token and j.claimed_at is not null",
-        "where j.execution = g.token",
+        "            and j.claimed_at is not null\n",
+        "",
         (
             "tests/sql/40_finish/test_fail_jobs.sql",
             "tests/py/test_lifecycle_race.py::test_a_late_worker_changes_nothing",
@@ -514,6 +514,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a settled backlog moves no floor",
+        "sql/functions/20_claim/_raise_floors.sql",
+        "        if v_lane.first_position is null\n",
+        "        if true\n",
+        (
+            "tests/py/test_floors.py::test_beside_an_open_snapshot_a_claim_passes_over_no_more_than_ever",
+        ),
+    ),
+    Mutant(
         "lower priorities first",
         "sql/functions/20_claim/_ready_lanes.sql",
         "l.priority desc",
@@ -649,8 +658,8 @@ MUTANTS = (
     Mutant(
         "a failed execution leaves no trace",
         "sql/functions/40_finish/_note_attempts.sql",
-        "    inner join rota.job as j on j.id = e.id;",
-        "    inner join rota.job as j on j.id = -e.id;",
+        "    inner join rota.job as j on j.id = e.id\n",
+        "    inner join rota.job as j on j.id = -e.id\n",
         ("tests/sql/40_finish/test_fail_jobs.sql",),
     ),
     Mutant(

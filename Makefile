@@ -1,6 +1,7 @@
 # Everything a checkout can do. Needs make and Python 3.11 or newer; uv is used if there.
 
 PYTHON ?= python3
+PG_CONFIG ?= pg_config
 VENV := .venv
 BIN := $(VENV)/bin
 SQL := $(shell find sql -name '*.sql' -o -name rota.control)
@@ -45,11 +46,16 @@ performance: $(VENV)/.demo ## Write docs/performance.md from what was measured l
 	@$(BIN)/python -m bench.report
 
 .PHONY: build
-build: build/rota.sql ## Write the install script for psql to build/rota.sql
+build: build/rota.control ## Write the scripts for psql and of the extension to build/
 
-build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
-	@mkdir -p $(@D)
-	$(BIN)/python -m rota.schema > $@
+build/rota.control: $(SQL) runner/rota/scripts.py $(VENV)/.demo
+	$(BIN)/rota sql --into $(@D)
+
+.PHONY: install
+install: build ## Put the extension into a server's folder (PG_CONFIG=program, DESTDIR=)
+	@folder="$(DESTDIR)$$($(PG_CONFIG) --sharedir)/extension" && mkdir -p "$$folder" && \
+	install -m 644 build/rota.control build/rota--*.sql "$$folder" && \
+	echo "installed in $$folder: create extension rota"
 
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL

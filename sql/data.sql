@@ -2,4 +2,3 @@
 insert into rota.setting default values;
 select rota.create_retry_policy('default');
 select rota.create_queue('default');
-select rota.ensure_partitions();

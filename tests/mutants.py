@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from rota import schema
+from rota import scripts
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 CLAIM = ("tests/py/test_claim_race.py",)
@@ -39,7 +39,7 @@ class Mutant:
 
     def write(self, folder: Path) -> None:
         """Copy `sql/` into the folder, broken."""
-        shutil.copytree(schema.source(), folder, dirs_exist_ok=True)
+        shutil.copytree(scripts.source(), folder, dirs_exist_ok=True)
         path = folder / self.path
         text = path.read_text(encoding="utf-8")
         if text.count(self.old) != 1:
@@ -362,7 +362,7 @@ MUTANTS = (
     ),
     Mutant(
         "functions are left to PUBLIC",
-        "grants.sql",
+        "revokes.sql",
         "revoke all on all functions in schema rota",
         "revoke all on function rota.version",
         ROLES,
@@ -416,7 +416,7 @@ def killer(mutant: Mutant) -> str | None:
 def main(words: list[str]) -> int:
     chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
     needed = dict.fromkeys(test for mutant in chosen for test in mutant.tests)
-    if broken := failing(str(schema.source()), tuple(needed)):
+    if broken := failing(str(scripts.source()), tuple(needed)):
         print(f"not even the whole SQL passes {broken}")
         return 1
 

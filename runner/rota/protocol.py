@@ -181,11 +181,12 @@ def create_schedule(schedule: Schedule) -> Call[str]:
     )
 
 
-def register_worker(*, name: str, lease: timedelta) -> Call[int]:
+def register_worker(*, name: str, lease: timedelta, version: str) -> Call[int]:
     """Call rota.register_worker."""
     return Call(
-        "select rota.register_worker(name => %(name)s, lease => %(lease)s)",
-        {"name": name, "lease": lease},
+        "select rota.register_worker("
+        "name => %(name)s, lease => %(lease)s, version => %(version)s)",
+        {"name": name, "lease": lease, "version": version},
         _number,
     )
 

@@ -65,7 +65,9 @@ class Session:
             await schema.handshake(connection)
             await schedules.declare(connection, self._declared)
         if self._id is None:
-            call = protocol.register_worker(name=self._name, lease=self._lease)
+            call = protocol.register_worker(
+                name=self._name, lease=self._lease, version=schema.version()
+            )
             self._id = await call.on_async(connection)
             logger.info("registered as worker %s", self._id, extra=self.ids)
         if self._may_hold_strays:

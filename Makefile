@@ -4,6 +4,7 @@ PYTHON ?= python3
 PG_CONFIG ?= pg_config
 VENV := .venv
 BIN := $(VENV)/bin
+PG := 15 16 17 18
 SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .DEFAULT_GOAL := help
@@ -21,6 +22,10 @@ demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATAB
 .PHONY: test
 test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
 	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-matrix
+test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)
+	@$(BIN)/python tools/matrix.py "$(PG)" $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Check the style of SQL and Python
@@ -56,6 +61,10 @@ install: build ## Put the extension into a server's folder (PG_CONFIG=program, D
 	@folder="$(DESTDIR)$$($(PG_CONFIG) --sharedir)/extension" && mkdir -p "$$folder" && \
 	install -m 644 build/rota.control build/rota--*.sql "$$folder" && \
 	echo "installed in $$folder: create extension rota"
+
+.PHONY: release-check
+release-check: $(VENV)/.dev ## See whether a release can be made of this checkout
+	@$(BIN)/python tools/release_check.py
 
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL

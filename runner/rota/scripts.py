@@ -62,15 +62,15 @@ def number(text: str) -> tuple[int, ...]:
 
 def releases() -> list[str]:
     """Return the versions there are, oldest first: each has its migration."""
-    found = [path.stem for path in (source() / "migrations").glob("*.sql")]
+    found = {_release_of(path) for path in _migrations()}
     return [FIRST, *sorted(found, key=number)]
 
 
 def files(*, roles: bool = True) -> Iterator[Path]:
     """Yield the files of an installation in the order in which they run."""
     yield from _shape()
-    yield from _behaviour()
-    yield from _named("comments.sql")
+    yield from _functions()
+    yield from _named("views.sql", "comments.sql")
     yield from _privileges(roles=roles)
     yield from _named("data.sql", "partitions.sql")
 
@@ -126,8 +126,8 @@ def extension_sql() -> str:
         _EXTENSION_ONLY.format("create"),
         _scripts("settings", "extension"),
         _shape(),
-        _behaviour(),
-        _named("comments.sql"),
+        _functions(),
+        _named("views.sql", "comments.sql"),
         _privileges(roles=True),
         _scripts("restore"),
         _named("data.sql"),
@@ -176,11 +176,14 @@ def _upgrade(from_version: str, *, roles: bool) -> Iterator[Path]:
             f"there is no upgrade of rota {from_version} to {version()}, only of "
             + ", ".join(earlier)
         )
+    due = [p for p in _migrations() if number(_release_of(p)) > number(from_version)]
     yield from _scripts("upgrade")
-    for release in releases():
-        if number(from_version) < number(release) <= number(version()):
-            yield source() / "migrations" / f"{release}.sql"
-    yield from _behaviour()
+    # The functions, which take the longest, come before tables are locked; but what
+    # their arguments and results are comes before them.
+    yield from (path for path in due if path.stem.endswith(".types"))
+    yield from _functions()
+    yield from (path for path in due if not path.stem.endswith(".types"))
+    yield from _named("views.sql")
     # Comments and grants name functions without their arguments.
     yield from _scripts("leftovers")
     yield from _named("comments.sql")
@@ -192,9 +195,19 @@ def _shape() -> Iterator[Path]:
     yield from _named("types.sql", "tables.sql")
 
 
-def _behaviour() -> Iterator[Path]:
+def _functions() -> Iterator[Path]:
     yield from sorted((source() / "functions").glob("*/*.sql"))
-    yield from _named("views.sql")
+
+
+def _migrations() -> list[Path]:
+    """Return VERSION.types.sql and VERSION.sql of each release but the first."""
+    return sorted(
+        (source() / "migrations").glob("*.sql"), key=lambda p: number(_release_of(p))
+    )
+
+
+def _release_of(migration: Path) -> str:
+    return migration.stem.removesuffix(".types")
 
 
 def _privileges(*, roles: bool) -> Iterator[Path]:

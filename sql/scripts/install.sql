@@ -1,3 +1,5 @@
+set local check_function_bodies = on;
+
 do $$
 begin
     if to_regnamespace('rota') is not null then

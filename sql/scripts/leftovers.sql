@@ -7,8 +7,9 @@ begin
     for v_function in
         select p.oid
         from pg_proc as p
-        where p.oid || '/' || p.xmin || '/' || p.ctid
-            = any (current_setting('rota.functions_before')::text[])
+        where p.oid || '/' || p.xmin || '/' || p.ctid in (
+            select unnest(current_setting('rota.functions_before')::text[])
+        )
     loop
         execute format('drop function %s', v_function);
     end loop;

@@ -1,5 +1,4 @@
 set local client_min_messages = warning;
-set local check_function_bodies = on;
 set local search_path = pg_catalog, pg_temp;
 
 /* Of two at once the second waits here, and then finds what the first one did. */

@@ -26,6 +26,9 @@ begin
 end;
 $$;
 
+/* Functions are replaced before the tables they use have changed. */
+set local check_function_bodies = off;
+
 /* First what disturbs nobody but vacuums, and therefore may take its time: without it,
 a vacuum would have us wait for one table while we lock others. */
 set local lock_timeout = '30s';

@@ -293,7 +293,7 @@ def _update_extension(connection: Connection) -> None:
         [version()],
     ).fetchone()
     _rollback(connection)
-    if not is_there:
+    if is_there is None:
         raise SchemaError(
             f"rota is installed as an extension, and the server has no files of"
             f" version {version()}: run make install there, then try again"

@@ -126,6 +126,7 @@ def extension_sql() -> str:
         _EXTENSION_ONLY.format("create"),
         _scripts("settings", "extension"),
         _shape(),
+        _scripts("extension_shape"),
         _functions(),
         _named("views.sql", "comments.sql"),
         _privileges(roles=True),
@@ -143,8 +144,8 @@ def extension_upgrade_sql(from_version: str) -> str:
     return _text(
         _EXTENSION_ONLY.format("alter"),
         _scripts("settings"),
-        _upgrade(from_version, roles=True),
-        _scripts("validate", "restore", "configuration"),
+        _upgrade(from_version, roles=True, extension=True),
+        _scripts("validate", "configuration"),
         from_version=from_version,
     )
 
@@ -168,7 +169,9 @@ def write(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _upgrade(from_version: str, *, roles: bool) -> Iterator[Path]:
+def _upgrade(
+    from_version: str, *, roles: bool, extension: bool = False
+) -> Iterator[Path]:
     """Yield what turns that version into this one, from its checks to its grants."""
     earlier = [r for r in releases() if number(r) < number(version())]
     if from_version not in earlier:
@@ -183,6 +186,7 @@ def _upgrade(from_version: str, *, roles: bool) -> Iterator[Path]:
     yield from (path for path in due if path.stem.endswith(".types"))
     yield from _functions()
     yield from (path for path in due if not path.stem.endswith(".types"))
+    yield from _scripts("restore") if extension else ()
     yield from _named("views.sql")
     # Comments and grants name functions without their arguments.
     yield from _scripts("leftovers")

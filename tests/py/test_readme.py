@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import venv
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -22,6 +21,7 @@ from rota.demo.server import bindir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 README = (CHECKOUT / "README.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE)

@@ -165,9 +165,7 @@ def owner(without_roles: str) -> Iterator[str]:
         admin.execute("create database owned owner owner")
         yield make_conninfo(without_roles, dbname="owned", user="owner")
         admin.execute("drop database owned with (force)")
-        roles = column(
-            admin, "select rolname from pg_roles where rolname like 'rota%'"
-        )
+        roles = column(admin, "select rolname from pg_roles where rolname like 'rota%'")
         for role in ("owner", *roles):
             admin.execute(f"drop role {role}".encode())
 

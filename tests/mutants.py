@@ -27,6 +27,9 @@ LOCKS = ("tests/py/test_lock_order.py",)
 PLANS = ("tests/py/test_claim_plan.py",)
 ROLES = ("tests/py/test_roles.py",)
 PGTAP = ("tests/sql",)
+UPGRADE = ("tests/py/test_upgrade.py",)
+STEPS = ("tests/py/test_upgrade_steps.py",)
+EXTENSION = ("tests/py/test_extension.py",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +383,97 @@ MUTANTS = (
         "to rota_operator, rota_observer;",
         "to rota_operator, rota_producer;",
         ROLES,
+    ),
+    Mutant(
+        "upgrade without a column of the new tables",
+        "migrations/0.2.0.sql",
+        "alter table rota.worker add column version text;",
+        "",
+        UPGRADE,
+    ),
+    Mutant(
+        "upgrade keeps functions that are no more",
+        "scripts/remove.sql",
+        "execute format('drop function %s', v_function);",
+        "null;",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade drops functions under those who call them",
+        "scripts/leftovers.sql",
+        "p.proname !~ '^_' and exists",
+        "true or exists",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade does not wait for calls to end",
+        "scripts/wait.sql",
+        "while clock_timestamp() < v_limit and exists",
+        "while false and exists",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade forgets grants to other roles",
+        "scripts/own_grants.sql",
+        "where\n            (g.kind",
+        "where\n            false and (g.kind",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade waits for a table as long as it takes",
+        "scripts/upgrade.sql",
+        "set local lock_timeout = '500ms';",
+        "set local lock_timeout = 0;",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade makes new things its own",
+        "scripts/upgrade.sql",
+        "perform set_config('role', v_owner, true);",
+        "null;",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade leaves old rows unchecked",
+        "scripts/validate.sql",
+        "and not c.convalidated",
+        "and false",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade from whatever version there is",
+        "scripts/upgrade.sql",
+        "elsif rota.version() <> '@FROM@' then",
+        "elsif false then",
+        STEPS,
+    ),
+    Mutant(
+        "upgrade opens new functions to everybody",
+        "revokes.sql",
+        "revoke all on all functions in schema rota from public;",
+        "",
+        STEPS,
+    ),
+    Mutant(
+        "extension whose rows are not dumped",
+        "scripts/configuration.sql",
+        "c.relkind in ('r', 'S')",
+        "c.relkind in ('r')",
+        EXTENSION,
+    ),
+    Mutant(
+        "extension whose first rows are in the way of a dump's",
+        "scripts/restore.sql",
+        "delete from rota.retry_policy as p",
+        "delete from rota.retry_policy as p using rota.job as j",
+        EXTENSION,
+    ),
+    Mutant(
+        "extension over what is there",
+        "scripts/extension.sql",
+        "if exists (select from pg_class where relnamespace = 'rota'::regnamespace)",
+        "if false",
+        EXTENSION,
     ),
 )
 

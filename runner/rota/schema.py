@@ -92,7 +92,7 @@ def upgrade(connection: Connection, *, patience: timedelta) -> str:
             raise VersionMismatch(_mismatch(installed))
         try:
             if installed == version():
-                _run(connection, scripts.validate_sql())
+                _run(connection, scripts.finish_sql())
             elif _is_extension(connection):
                 _update_extension(connection)
             else:

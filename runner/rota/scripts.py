@@ -90,8 +90,7 @@ def install_sql(*, roles: bool = True) -> str:
 def upgrade_sql(from_version: str, *, roles: bool = True) -> str:
     """Return the plain script that upgrades rota from that version.
 
-    A first transaction does everything but read large tables, which the second does
-    while everybody goes on.
+    A first transaction does all but what `finish_sql` says.
 
     Raises SchemaError when there is no way from that version to this one.
     """
@@ -105,14 +104,18 @@ def upgrade_sql(from_version: str, *, roles: bool = True) -> str:
         _scripts("settings", "not_extension"),
         _upgrade(from_version, roles=roles),
         _COMMIT,
-        validate_sql(),
+        finish_sql(),
         from_version=from_version,
     )
 
 
-def validate_sql() -> str:
-    """Return the end of an upgrade, which may have been interrupted before it."""
-    return _text(_BEGIN, _scripts("settings", "validate"), _COMMIT)
+def finish_sql() -> str:
+    """Return the end of an upgrade, which may have been interrupted before it.
+
+    It drops functions once nobody runs them, and then reads large tables.
+    """
+    drop = _text(_BEGIN, _scripts("settings", "wait", "remove"), _COMMIT)
+    return drop + _text(_BEGIN, _scripts("settings", "validate"), _COMMIT)
 
 
 def roles_sql() -> str:
@@ -145,7 +148,7 @@ def extension_upgrade_sql(from_version: str) -> str:
         _EXTENSION_ONLY.format("alter"),
         _scripts("settings"),
         _upgrade(from_version, roles=True, extension=True),
-        _scripts("validate", "configuration"),
+        _scripts("remove", "validate", "configuration"),
         from_version=from_version,
     )
 

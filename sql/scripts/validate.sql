@@ -1,3 +1,5 @@
+set local lock_timeout = '30s';
+
 /* Constraints that were added NOT VALID hold for new rows at once; here the old ones
 are read, while everybody goes on. */
 do $$

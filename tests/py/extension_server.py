@@ -43,8 +43,25 @@ def major_version(programs: Path) -> int:
 
 
 @contextlib.contextmanager
-def extension_server() -> Iterator[tuple[str, Path]]:
-    """Yield the server's DSN and its folder of extension files, to be written to."""
+def programs_in(folder: Path) -> Iterator[None]:
+    """Let servers that are started in the block be those of that folder."""
+    before = os.environ.get("ROTA_PG_BINDIR")
+    os.environ["ROTA_PG_BINDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["ROTA_PG_BINDIR"]
+        else:
+            os.environ["ROTA_PG_BINDIR"] = before
+
+
+@contextlib.contextmanager
+def extension_server(directory: Path | None = None) -> Iterator[tuple[str, Path]]:
+    """Yield the server's DSN and its folder of extension files, to be written to.
+
+    directory: as server's.
+    """
     with tempfile.TemporaryDirectory(prefix="rota-ext-") as name:
         base = Path(name)
         base.chmod(0o755)
@@ -53,22 +70,14 @@ def extension_server() -> Iterator[tuple[str, Path]]:
             settings = {"extension_control_path": f"{base}:$system"}
             folder = base / "extension"
             folder.mkdir()
-            with server(settings=settings) as dsn:
+            with server(settings=settings, directory=directory) as dsn:
                 yield dsn, folder
             return
         # It looks for its files relative to where its program is: hence a copy of the
         # programs beside links to all else, so that one folder is ours.
         programs, folder = _mirror(programs, base)
-        before = os.environ.get("ROTA_PG_BINDIR")
-        os.environ["ROTA_PG_BINDIR"] = str(programs)
-        try:
-            with server() as dsn:
-                yield dsn, folder
-        finally:
-            if before is None:
-                del os.environ["ROTA_PG_BINDIR"]
-            else:
-                os.environ["ROTA_PG_BINDIR"] = before
+        with programs_in(programs), server(directory=directory) as dsn:
+            yield dsn, folder
 
 
 def _mirror(programs: Path, base: Path) -> tuple[Path, Path]:

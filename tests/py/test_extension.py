@@ -75,7 +75,7 @@ def old_files(version: str, folder: Path, work: Path) -> None:
         old = earlier_release(version) / "sql"
     except NoHistory as error:
         pytest.skip(str(error))
-    shutil.copytree(CHECKOUT / "sql", work)
+    shutil.copytree(scripts.source(), work)
     shutil.rmtree(work / "functions")
     shutil.copytree(old / "functions", work / "functions")
     for name in ("types", "tables", "views", "comments", "grants"):

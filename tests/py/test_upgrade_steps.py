@@ -15,7 +15,6 @@ import pytest
 from psycopg import errors
 
 from dumps import restore, run, schema_dump
-from releases import CHECKOUT
 from rota import schema, scripts
 from sessions import Session, column, enqueue_many, rows, value, wait_blocked
 from waiting import wait_until
@@ -40,7 +39,8 @@ class Release:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copytree(CHECKOUT / "sql", folder, dirs_exist_ok=True)
+        self.before = os.environ.get("ROTA_SQL_DIR")
+        shutil.copytree(scripts.source(), folder, dirs_exist_ok=True)
         control = folder / "rota.control"
         control.write_text(control.read_text().replace(schema.version(), NEXT))
         self.migrate("")
@@ -51,7 +51,10 @@ class Release:
     @contextlib.contextmanager
     def withdrawn(self) -> Iterator[None]:
         """Let the release before it be the newest for the length of the block."""
-        del os.environ["ROTA_SQL_DIR"]
+        if self.before is None:
+            del os.environ["ROTA_SQL_DIR"]
+        else:
+            os.environ["ROTA_SQL_DIR"] = self.before
         scripts.version.cache_clear()
         yield
         os.environ["ROTA_SQL_DIR"] = str(self.folder)
@@ -102,6 +105,30 @@ def test_functions_that_are_no_more_are_dropped(
     upgrade(installed)
     assert functions(installed, "_longest_sleep") == []
     assert value(installed, "select count(*) from pg_proc") == before - 1
+
+
+def test_a_call_that_runs_while_its_functions_are_replaced_ends_well(
+    installed: Session, release: Release, connect: Connect
+) -> None:
+    (release.folder / "functions/00_core/_longest_sleep.sql").unlink()
+    installed.execute(
+        "create function public.slow() returns void language plpgsql as $$ begin"
+        " perform rota._longest_sleep(); perform pg_advisory_lock(1);"
+        " perform rota._longest_sleep(); end $$"
+    )
+    holder, caller, observer = connect(), connect(), connect()
+    holder.execute("select pg_advisory_lock(1)")
+    with ThreadPoolExecutor(2) as pool:
+        call = pool.submit(rows, caller, "select public.slow()")
+        try:
+            wait_blocked(observer, caller)
+            upgraded = pool.submit(upgrade, installed)
+            wait_until(lambda: schema.installed_version(observer) == NEXT)
+        finally:
+            holder.execute("select pg_advisory_unlock(1)")
+        assert call.result(30)
+        upgraded.result(30)
+    assert functions(observer, "_longest_sleep") == []
 
 
 def test_a_function_with_another_signature_takes_the_place_of_the_old(

@@ -338,7 +338,7 @@ MUTANTS = (
     Mutant(
         "a batch wakes nobody",
         "functions/10_enqueue/enqueue_jobs.sql",
-        "perform rota._wake(v_queue);",
+        "perform rota._wake_queues(array[v_queue.id]);",
         "null;",
         LIFE,
     ),

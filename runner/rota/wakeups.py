@@ -110,3 +110,4 @@ class Wakeups:
         async for notice in connection.notifies(timeout=timeout, stop_after=count):
             if notice.payload in self._queues:
                 self._wake()
+                await asyncio.sleep(0)  # so the worker asks before this goes on

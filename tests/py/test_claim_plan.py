@@ -77,8 +77,8 @@ class Explained:
             and "Scan" in node["Node Type"]
         ]
 
-    def plan_of(self, start: str) -> dict[str, Any]:
-        (plan,) = [p for p in self.plans if p["Query Text"].lstrip().startswith(start)]
+    def plan_of(self, part: str) -> dict[str, Any]:
+        (plan,) = [p for p in self.plans if part in p["Query Text"]]
         found: dict[str, Any] = plan["Plan"]
         return found
 
@@ -87,6 +87,11 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for child in plan.get("Plans", ()):
         yield from nodes(child)
+
+
+def way(scan: dict[str, Any]) -> str:
+    found: str = scan.get("Index Name", scan["Node Type"])
+    return found
 
 
 def touched(scan: dict[str, Any]) -> float:
@@ -123,11 +128,11 @@ def check_claim(session: Session, explained: Explained, worker: int) -> None:
         assert len(claim(session, worker, BATCH)) == BATCH
 
     scans = explained.scans()
-    assert {scan.get("Index Name") for scan in scans} == {"job_pkey", "job_ready_idx"}
+    assert set(map(way, scans)) == {"Tid Scan", "job_ready_idx"}
     assert max(map(touched, scans)) <= BATCH
     (found,) = [
         node
-        for node in nodes(explained.plan_of("with claimed as"))
+        for node in nodes(explained.plan_of("for update skip locked"))
         if node["Node Type"] == "Limit"
     ]
     assert [node["Node Type"] for node in nodes(found)] == [
@@ -148,7 +153,11 @@ def test_a_claim_walks_the_ready_index_without_sorting(filled: Session) -> None:
 
 
 VERBS = {
-    "rota.claim_jobs(%(worker)s, max_jobs => 3)": {"job_pkey", "job_ready_idx"},
+    "rota.claim_jobs(%(worker)s, max_jobs => 3)": {"Tid Scan", "job_ready_idx"},
+    "rota.exchange(%(worker)s, '{default}', 3, %(ids)s::bigint[], '{1,1,1}')": {
+        *("Tid Scan", "job_ready_idx", "job_pkey"),
+        *("job_due_idx", "job_cancel_requested_idx"),
+    },
     "rota.complete_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
     "rota.fail_jobs(%(ids)s::bigint[], '{1,1,1}', '{a,b,c}')": {"job_pkey"},
     "rota.release_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
@@ -222,7 +231,7 @@ def strays(session: Session) -> list[tuple[str, str]]:
         with session.transaction(force_rollback=True):
             rows(session, f"select {verb}", **values)
         for scan in explained.scans():
-            index = scan.get("Index Name", scan["Node Type"])
+            index = way(scan)
             if touched(scan) > 10 or (
                 scan["Relation Name"] == "job"
                 and index not in {*indexes, "Bitmap Heap Scan"}

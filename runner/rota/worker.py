@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
+from rota.connections import PREPARE_AFTER, Backoff, Effects, connect, reason
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
 from rota.pace import Pace
@@ -396,5 +396,7 @@ class Worker:
         if self._clock() >= self._logged_at + 1:
             self._logged_at = self._clock()
             logger.warning(
-                "database away, trying again: %s", error, extra=self._session.ids
+                "database away, trying again: %s",
+                reason(error),
+                extra=self._session.ids,
             )

@@ -25,6 +25,7 @@ test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for 
 .PHONY: test-failover
 test-failover: $(VENV)/.dev ## Kill a primary under load; its standby takes over
 	$(BIN)/pytest tests/failover $(ARGS)
+
 .PHONY: test-matrix
 test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)
 	@$(BIN)/python tools/matrix.py "$(PG)" $(ARGS)

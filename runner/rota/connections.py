@@ -33,6 +33,11 @@ _DEFAULTS = {
     "tcp_user_timeout": "20000",
 }
 _HOSTS = ("host", "hostaddr")
+# What a session prepared is not there, or another's is.
+_OF_POOLERS = (
+    psycopg.errors.DuplicatePreparedStatement,
+    psycopg.errors.InvalidSqlStatementName,
+)
 # psycopg's default; None never prepares, for poolers in transaction mode.
 PREPARE_AFTER = 5
 
@@ -56,6 +61,9 @@ def reason(error: Exception) -> str:
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         said = error.diag.message_primary
         return f"this server takes no writes, it may be a standby: {said}"
+    if isinstance(error, _OF_POOLERS):
+        said = error.diag.message_primary
+        return f"a pooler in transaction mode, it seems: use --no-listen: {said}"
     return " ".join(str(error).split())
 
 

@@ -1,7 +1,8 @@
 """Half an hour of steady, mixed work, and whether anything creeps up meanwhile.
 
 A third of the time a reader keeps a snapshot open, so that nothing dead can be removed;
-then comes a vacuum. `make soak MINUTES=2` has a first look.
+then comes a vacuum. `make soak MINUTES=2` has a first look. On Linux only, for it reads
+/proc.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rota import schema
 from rota.demo.server import server
 from soak.load import QUEUE, Load
 from soak.verdict import Finding, findings, phase_table, table
-from soak.watch import Latency, Sample, Yardstick, latency, sample
+from soak.watch import Latency, Processes, Sample, Yardstick, latency, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,8 @@ class Soak:
 
     dsn: str
     session: psycopg.Connection[Any]
-    runners: list[subprocess.Popen[bytes]]
     yardstick: Yardstick
+    processes: Processes
     seconds: float
     samples: list[Sample] = field(default_factory=list)
     latencies: list[Latency] = field(default_factory=list)
@@ -72,16 +73,18 @@ class Soak:
     def _watch(self, phase: str, begun: float, end: float) -> None:
         gap = max(1.0, self.seconds / MOST_SAMPLES)
         since = minute = self._now()
-        pids = [runner.pid for runner in self.runners]
+        self._look(phase, begun)
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(gap, left))
-            second = time.monotonic() - begun
-            seen = sample(self.session, pids, second, phase)
-            self.samples.append(seen)
+            self._look(phase, begun)
             if (self._now() - minute).total_seconds() >= 60:
                 minute = self._end_minute(phase, minute)
         self._end_minute(phase, minute)
         self.latencies.append(self._latency(phase, since))
+
+    def _look(self, phase: str, begun: float) -> None:
+        second = time.monotonic() - begun
+        self.samples.append(sample(self.session, self.processes, second, phase))
 
     def _end_minute(self, phase: str, since: datetime) -> datetime:
         self.minutes.append(self._latency(phase, since))
@@ -209,7 +212,8 @@ def soak(options: argparse.Namespace) -> bool:
         for thread in (yardstick, load):
             thread.start()
             stack.callback(thread.end)
-        run = Soak(dsn, session, runners, yardstick, seconds)
+        processes = Processes([runner.pid for runner in runners])
+        run = Soak(dsn, session, yardstick, processes, seconds)
         run.go_through_phases()
         load.end()
         is_drained = run.drain()

@@ -20,6 +20,7 @@ PLAIN_INSERTS = 5
 SIZE_GROWTH = 1.05
 SIZE_NOISE_MIB = 0.5
 DEAD_NOISE = 2000
+CPU_GROWTH = 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,11 @@ def findings(samples: Sequence[Sample], latencies: Sequence[Latency]) -> list[Fi
     )
     late = after[len(after) // 2 :]
     usage = max(s.notify_usage for s in samples)
+    of = {entry.phase: entry for entry in latencies}
     return [
         *_memory(before, late),
-        *_latency({entry.phase: entry for entry in latencies}),
+        *_latency(of),
+        *_processor(of, before, reader, after),
         *_sizes(before[-1], reader[-1], after[-1]),
         _dead_rows(before, reader, late),
         Finding("notification queue", usage < 0.001, f"{usage:.2%} used"),
@@ -71,6 +74,28 @@ def _latency(of: Mapping[str, Latency]) -> Iterator[Finding]:
         )
         seen = f"{first.p99_ms:.1f} → {now.p99_ms:.1f} ms"
         yield Finding(f"latency p99, {now.phase}", now.p99_ms <= most, seen)
+
+
+def _processor(
+    of: Mapping[str, Latency], *parts: Sequence[Sample]
+) -> Iterator[Finding]:
+    before, reader, after = (_cpu_ms(part, of[part[0].phase]) for part in parts)
+    for number, name in enumerate(("runners", "server")):
+        first, *others = before[number], reader[number], after[number]
+        yield Finding(
+            f"processor time a job, {name}",
+            max(others) <= first * CPU_GROWTH,
+            f"{first:.2f} → {others[0]:.2f} beside the reader → {others[1]:.2f} ms",
+        )
+
+
+def _cpu_ms(part: Sequence[Sample], of: Latency) -> tuple[float, float]:
+    """Of the runners and of their sessions, for each job completed in a phase."""
+    first, last = part[0], part[-1]
+    return (
+        (last.runner_cpu - first.runner_cpu) * 1000 / max(of.count, 1),
+        (last.server_cpu - first.server_cpu) * 1000 / max(of.count, 1),
+    )
 
 
 def _sizes(before: Sample, reader: Sample, after: Sample) -> Iterator[Finding]:
@@ -107,7 +132,7 @@ def phase_table(samples: Sequence[Sample], latencies: Sequence[Latency]) -> str:
     rows = [
         [
             *("phase", "runners MiB", "jobs done", "p50 ms", "p99 ms"),
-            *("p99 of a plain insert", "live jobs"),
+            *("p99 of a plain insert", "CPU ms a job", "live jobs"),
             *("job MiB", "its indexes", "dead rows", "small tables", "history"),
             "machine load",
         ]
@@ -123,6 +148,7 @@ def phase_table(samples: Sequence[Sample], latencies: Sequence[Latency]) -> str:
                 f"{entry.p50_ms:.1f}",
                 f"{entry.p99_ms:.1f}",
                 f"{entry.plain_p99_ms:.1f}",
+                "{:.2f} + {:.2f}".format(*_cpu_ms(own, entry)),
                 f"{statistics.median(s.live_count for s in own):,.0f}",
                 f"{last.job_mib:.1f}",
                 f"{last.job_index_mib:.1f}",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
-import subprocess
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -65,7 +66,8 @@ where a.state = 'completed' and a.finished_at >= %s and a.finished_at < %s
 class Sample:
     """One look. Sizes in MiB; history is what grows by design: what was finished.
 
-    machine_load: processes that ran or wanted to, on average in the last minute.
+    runner_cpu, server_cpu: seconds of processor time so far, of the runners and of
+        their sessions. machine_load: how many processes ran or wanted to.
     """
 
     second: float
@@ -78,6 +80,8 @@ class Sample:
     live_count: int
     dead_tuple_count: int
     notify_usage: float
+    runner_cpu: float
+    server_cpu: float
     machine_load: float
 
 
@@ -128,26 +132,55 @@ class Yardstick(threading.Thread):
         return round(statistics.quantiles(taken, n=100)[98] * 1000, 1)
 
 
+class Processes:
+    """The runners and, at the server, their sessions, some of which come and go."""
+
+    def __init__(self, runners: list[int]) -> None:
+        self._runners = runners
+        self._sessions: dict[int, float] = {}
+
+    def memory(self) -> list[float]:
+        """Return the resident MiB of each runner."""
+        return [_resident_mib(pid) for pid in self._runners]
+
+    def seconds(self, session: psycopg.Connection[Any]) -> tuple[float, float]:
+        """Return the processor time of the runners, and of their sessions, so far."""
+        for (pid,) in session.execute(
+            "select pid from pg_stat_activity where application_name = 'rota'"
+        ):
+            with contextlib.suppress(OSError):  # gone meanwhile
+                self._sessions[pid] = _seconds(pid)
+        return sum(map(_seconds, self._runners)), sum(self._sessions.values())
+
+
+def _resident_mib(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name == "VmRSS":
+            return round(int(rest.split()[0]) / 1024, 1)
+    raise RuntimeError(f"process {pid} has ended")
+
+
+def _seconds(pid: int) -> float:
+    """User and system time, as proc(5) has them after the name in brackets."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def sample(
-    session: psycopg.Connection[Any], pids: list[int], second: float, phase: str
+    session: psycopg.Connection[Any], processes: Processes, second: float, phase: str
 ) -> Sample:
     sizes = session.execute(_SIZES).fetchone()
     counts = session.execute(_COUNTS).fetchone()
     assert sizes and counts
     job, index, history, small = (round(float(size) / MIB, 2) for size in sizes)
     live, dead, usage = counts
-    runners = [_resident_mib(pid) for pid in pids]
+    runners = processes.memory()
+    runner_cpu, server_cpu = processes.seconds(session)
     return Sample(
         *(round(second, 1), phase, runners, job, index, history, small),
-        *(live, dead, usage, round(os.getloadavg()[0], 1)),
+        *(live, dead, usage, runner_cpu, server_cpu, round(os.getloadavg()[0], 1)),
     )
-
-
-def _resident_mib(pid: int) -> float:
-    said = subprocess.run(
-        ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True
-    )
-    return round(int(said.stdout) / 1024, 1)
 
 
 def latency(

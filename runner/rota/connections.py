@@ -64,7 +64,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, _OF_POOLERS):
         said = error.diag.message_primary
         return f"a pooler in transaction mode, it seems: use --no-listen: {said}"
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or "no answer in time"
 
 
 async def connect(dsn: str, prepare_after: int | None) -> Connection:

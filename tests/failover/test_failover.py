@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import signal
 import threading
 import time
@@ -212,3 +213,39 @@ def test_a_runner_at_a_standby_waits_until_it_is_promoted(
         lines = astray.output.splitlines()
         assert all("database away" in line for line in lines[:-1])
         assert "registered as worker" in lines[-1]
+
+
+def test_commits_that_wait_for_a_standby_lose_nothing(
+    nodes: Cluster, bench: Bench
+) -> None:
+    """Its primary runs on, but what it commits is not acknowledged for long."""
+    runner = bench.ready("--lease", "2")
+    jobs = notes(bench.connection, bench.folder, 50)
+    for job in jobs:
+        bench.reaches(job, "completed")
+    with nodes.standby.connect() as session:
+        receiver = value(session, "select pid from pg_stat_wal_receiver")
+    # These wait for nobody.
+    bench.connection.execute("set synchronous_commit = local")
+    os.kill(receiver, signal.SIGSTOP)
+    try:
+        jobs = notes(bench.connection, bench.folder, 50)
+        runner.wait_for("database away, trying again: no answer in time")
+        # More than a lease, until somebody has declared the runner dead.
+        wait_until(
+            lambda: (
+                bench.connection.execute("select rota.reap_workers()")
+                and value(bench.connection, "select max(lost_at) from rota.worker")
+            )
+        )
+    finally:
+        os.kill(receiver, signal.SIGCONT)
+    for job in jobs:
+        bench.reaches(job, "completed")
+    runner.wait_for("lease of worker")
+    assert runner.output.count("registered as worker") == 2
+    completed = "from rota.executions where outcome = 'completed'"
+    twice = f"select job_id {completed} group by 1 having count(*) > 1"
+    assert rows(bench.connection, twice) == []
+    begun = Counter((bench.folder / "notes").read_text().splitlines())
+    assert max(begun.values()) == 1

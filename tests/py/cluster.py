@@ -37,17 +37,13 @@ class Node:
     def kill(self) -> None:
         """SIGKILL every process of the server at once, as a dying machine would."""
         postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
-        # Stopped first, so that it starts no other while its children die.
-        os.kill(postmaster, signal.SIGSTOP)
-        said = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(postmaster)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        for pid in (*map(int, said.stdout.split()), postmaster):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        with self.connect() as session:
+            # Stopped first, so that it starts no other while its children die.
+            os.kill(postmaster, signal.SIGSTOP)
+            children = session.execute("select pid from pg_stat_activity").fetchall()
+            for pid in (*(pid for (pid,) in children), postmaster):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)

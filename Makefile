@@ -12,7 +12,7 @@ SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 
 .PHONY: demo
@@ -22,6 +22,10 @@ demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATAB
 .PHONY: test
 test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
 	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-failover
+test-failover: $(VENV)/.dev ## Kill a primary under load; its standby takes over
+	$(BIN)/pytest tests/failover $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)
@@ -41,6 +45,10 @@ check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_c
 .PHONY: mutants
 mutants: $(VENV)/.dev ## Break the SQL in many places and see that a test notices each
 	@$(BIN)/python tests/mutants.py $(ARGS)
+
+.PHONY: soak
+soak: $(VENV)/.dev ## Work for half an hour and see that nothing creeps up (MINUTES=30)
+	@PYTHONPATH=tests $(BIN)/python -m soak --minutes $(or $(MINUTES),30) $(ARGS)
 
 .PHONY: bench
 bench: $(VENV)/.demo ## Measure speed beside the raw limit (ARGS=--full, BENCH_DSN=dsn)

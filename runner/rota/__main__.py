@@ -95,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
         help="for a pooler in transaction mode: poll only, prepare nothing",
     )
     worker.add_argument(
+        "--listen-dsn",
+        default=os.environ.get("ROTA_LISTEN_DSN"),
+        metavar="DSN",
+        help="where the server itself is, if --dsn leads to a pooler in transaction "
+        "mode: to hear wake-ups there; default ROTA_LISTEN_DSN",
+    )
+    worker.add_argument(
         "--alive-file",
         type=Path,
         metavar="PATH",
@@ -204,6 +211,7 @@ def _worker(options: argparse.Namespace) -> int:
         grace=options.grace,
         poll=options.poll,
         is_listening=not options.no_listen,
+        listen_dsn=options.listen_dsn,
         name=options.name,
     )
     if options.alive_file and not options.alive_file.absolute().parent.is_dir():

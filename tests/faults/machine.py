@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 class Machine:
     """Keeps its data in a folder, and is found in the same place after each start."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        *,
+        place: Path | None = None,
+    ) -> None:
         self._data = folder / "data"
-        self._place = folder / "s"
+        self._place = place or folder / "s"
         self._settings = settings
         self._running = contextlib.ExitStack()
         self.dsn = (
@@ -58,7 +64,12 @@ class Machine:
         os.kill(pid, number)
         self.wait()
 
+    @property
+    def is_up(self) -> bool:
+        """Whether the server has not ended."""
+        return self._place.exists()
+
     def wait(self) -> None:
-        """Wait for a server that ends by itself."""
-        wait_until(lambda: not self._place.exists(), 60)
+        """Wait until a server that is about to end is gone."""
+        wait_until(lambda: not self.is_up, 60)
         self._running.close()

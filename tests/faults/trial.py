@@ -23,7 +23,7 @@ from runner_process import Runner
 from waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -170,6 +170,7 @@ class Trial:
 
     times: how many times as many faults to inject as in the short form.
     random: decides about all that is random, from the run's seed.
+    recovered: how many seconds after each fault all was well again.
     """
 
     def __init__(
@@ -192,8 +193,8 @@ class Trial:
         self._note = note
         self._load: Load | None = None
         self._injected = 0
-        self._recovered: list[float] = []
-        self._began_at = time.monotonic()
+        self.recovered: list[float] = []
+        self._began_at = self._injected_at = time.monotonic()
         self.client.run(lambda c: c.execute(_PREPARE))
 
     def __enter__(self) -> Self:
@@ -273,33 +274,20 @@ class Trial:
         """Let things go on for a random while, so that a fault hits them anywhere."""
         time.sleep(self.random.uniform(low, high))
 
-    @contextlib.contextmanager
-    def injecting(self, count: int = 1) -> Iterator[None]:
-        """Count what the block injects; all is well again when it ends.
-
-        How long it takes until all is well is what recovering means in the table.
-        """
-        started_at = time.monotonic()
-        yield
-        self._injected += count
-        self._recovered.append(time.monotonic() - started_at)
-
     def injected(self, count: int = 1) -> None:
-        """Count a fault."""
+        """Count a fault, which is over now, or for whose worst the trial now waits."""
         self._injected += count
+        self._injected_at = time.monotonic()
 
     def recovers(self, condition: Callable[[], object], deadline: float = 60.0) -> None:
-        """Wait until the condition is true, and take down how long that took."""
-        began_at = time.monotonic()
+        """Wait until all is well; take down how long that was after the fault."""
         wait_until(condition, deadline)
-        self._recovered.append(time.monotonic() - began_at)
+        self.recovered.append(time.monotonic() - self._injected_at)
 
     def probe(self, deadline: float = 60.0) -> None:
-        """Take down how long it takes until a job that is enqueued now is completed."""
-        began_at = time.monotonic()
+        """Recover: all is well when a job that is enqueued now is completed."""
         job = self.enqueue("plain", max_attempts=1, priority=5)
-        self.reaches(job, "completed", deadline)
-        self._recovered.append(time.monotonic() - began_at)
+        self.recovers(lambda: self.state(job) == "completed", deadline)
 
     def conclude(
         self,
@@ -335,7 +323,7 @@ class Trial:
                 len(self._acknowledged),
                 len(verdict.lost),
                 len(verdict.doubled),
-                max(self._recovered, default=None),
+                max(self.recovered, default=None),
             )
         )
         assert verdict, asdict(verdict)

@@ -49,7 +49,6 @@ PATIENCE_SECONDS = 0.2
 TRANSIENT = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
-    psycopg.errors.ReadOnlySqlTransaction,  # a primary that became a standby
     OSError,
     TimeoutError,
 )
@@ -103,6 +102,7 @@ class Worker:
             queues,
             lease,
             app.schedules,
+            clock,
         )
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
@@ -373,7 +373,8 @@ class Worker:
         return self._slots.line_length > self._pace.prefetch
 
     def _due_at(self) -> float:
-        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
+        lease = self._lease.total_seconds()
+        due_ats = [self._asked_at + lease / 3, self._session.retry_at]
         if (stale_at := self._slots.stale_at) is not None:
             due_ats.append(stale_at)
         if self._is_claiming:

@@ -14,7 +14,10 @@ parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
+set lock_timeout = '250ms'
 as $$
+/* Whoever has locked one of the jobs must not keep the worker from beating for all the
+others: hence the short lock_timeout. */
 declare
     v_worker constant rota.worker := rota._living_worker(worker);
 begin

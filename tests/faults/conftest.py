@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from trial import Row, Trial
+from faults.trial import Row, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -47,9 +47,7 @@ class Machine:
         def is_up() -> bool:
             with contextlib.suppress(ServerError):
                 dsn = self._running.enter_context(
-                    server(
-                        durable=True, directory=self._data, settings=self._settings
-                    )
+                    server(durable=True, directory=self._data, settings=self._settings)
                 )
                 self._place.unlink(missing_ok=True)
                 self._place.symlink_to(str(conninfo_to_dict(dsn)["host"]))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from machine import Machine
+from faults.machine import Machine
 
 SIZE = "192m"
 SETTINGS = {"min_wal_size": "32MB", "max_wal_size": "64MB", "wal_recycle": "off"}

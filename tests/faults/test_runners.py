@@ -14,11 +14,9 @@ import pytest
 from waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import NewTrial
+    from faults.conftest import NewTrial
+    from faults.trial import Trial
     from runner_process import Runner
-    from trial import Trial
 
 
 @pytest.fixture

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
-from machine import Machine
+from faults.machine import Machine
 from rota import schema
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conftest import NewTrial
-    from trial import Trial
+    from faults.conftest import NewTrial
+    from faults.trial import Trial
 
 AWAY = "database away"
 
@@ -133,7 +132,7 @@ def alter_database(trial: Trial, **settings: str) -> None:
 TIMEOUTS = {
     "statement_timeout": "2s",
     "lock_timeout": "100ms",
-    "idle_session_timeout": "300ms",
+    "idle_session_timeout": "1s",
     "idle_in_transaction_session_timeout": "1s",
 }
 
@@ -146,7 +145,7 @@ def test_timeouts_of_an_administrator(trial: Trial, name: str) -> None:
     if name == "transaction_timeout" and version < 170000:
         pytest.skip("this server has no transaction_timeout")
     alter_database(trial, **{name: TIMEOUTS.get(name, "1s")})
-    runner = trial.ready("--lease", "5")
+    trial.ready("--lease", "5")
     trial.load(50.0)
     trial.injected()
     trial.pause(4.0, 5.0)

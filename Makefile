@@ -21,6 +21,10 @@ demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATAB
 test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
 	$(BIN)/pytest $(ARGS)
 
+.PHONY: test-faults
+test-faults: $(VENV)/.dev ## Break runners, connections and servers (ARGS='--times 20 --seed 1')
+	$(BIN)/pytest tests/faults -n 2 --dist worksteal $(ARGS)
+
 .PHONY: lint
 lint: $(VENV)/.dev ## Check the style of SQL and Python
 	$(BIN)/sqlfluff lint --disable-progress-bar sql

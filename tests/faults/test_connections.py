@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from faults.trial import Trial
 
 AWAY = "database away"
+MAX_CONNECTIONS = 24
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_terminated_connections(trial: Trial) -> None:
         trial.pause(0.0, 0.15)
         if sessions := trial.sessions():
             victim, _ = trial.random.choice(sessions)
-            trial.client.ask("select pg_terminate_backend(%(pid)s)", pid=victim)
+            trial.terminate(victim)
             trial.injected()
     trial.probe()
     trial.conclude("pg_terminate_backend of any connection")
@@ -67,7 +68,7 @@ def test_terminated_connections_of_a_sleeper(trial: Trial) -> None:
         which = trial.random.choice(("exchange", "listening", "both"))
         for pid, query in trial.sessions():
             if which == "both" or is_listening(query) == (which == "listening"):
-                trial.client.ask("select pg_terminate_backend(%(pid)s)", pid=pid)
+                trial.terminate(pid)
         trial.injected()
         trial.probe(deadline=30)
     trial.conclude("pg_terminate_backend of a sleeper's connections")
@@ -142,7 +143,10 @@ def test_a_silent_network(trial: Trial, relay: Relay) -> None:
 
 
 def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:
-    settings = {"max_connections": "24"}
+    settings = {
+        "max_connections": str(MAX_CONNECTIONS),
+        "superuser_reserved_connections": "3",
+    }
     with Machine(tmp_path, settings) as machine:
         with psycopg.connect(machine.dsn, autocommit=True) as session:
             schema.install(session)
@@ -161,12 +165,9 @@ def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:
             trial.pause(0.0, 0.5)
             count = runner.output.count(AWAY)
             with contextlib.ExitStack() as hogs:
-                while trial.sessions() or runner.output.count(AWAY) == count:
+                while runner.output.count(AWAY) == count or not is_full(trial):
+                    trial.terminate(*(pid for pid, _ in trial.sessions()))
                     hog(dsn, hogs)
-                    for pid, _ in trial.sessions():
-                        trial.client.ask(
-                            "select pg_terminate_backend(%(pid)s)", pid=pid
-                        )
                 late = trial.start("--lease", "5", dsn=dsn)
                 late.wait_for("slots")
                 runner.wait_for("slots")
@@ -174,6 +175,15 @@ def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:
             trial.probe()
             late.wait_for("registered as worker")
         trial.conclude("server out of connections")
+
+
+def is_full(trial: Trial) -> bool:
+    """Say whether no runner is connected, nor can be."""
+    ((count,),) = trial.client.ask(
+        "select count(*) from pg_stat_activity"
+        " where backend_type = 'client backend' and application_name <> 'rota'"
+    )
+    return bool(count >= MAX_CONNECTIONS - 3) and not trial.sessions()
 
 
 def hog(dsn: str, connections: contextlib.ExitStack) -> None:

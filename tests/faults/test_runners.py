@@ -134,17 +134,21 @@ def faketime() -> str:
 @pytest.mark.parametrize("shift", ["+1h", "-1h"])
 def test_a_clock_that_is_wrong(trial: Trial, faketime: str, shift: str) -> None:
     trial.ready(
+        *("--lease", "10"),
         environment={
             "LD_PRELOAD": faketime,
             "FAKETIME": shift,
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1",
-        }
+        },
     )
     trial.load(30.0)
     trial.injected()
-    for seconds in range(1, 6):
-        job = trial.enqueue("plain", delay=timedelta(seconds=seconds), max_attempts=1)
+    jobs = [
+        trial.enqueue("plain", delay=timedelta(seconds=seconds), max_attempts=1)
+        for seconds in range(1, 6)
+    ]
+    for job in jobs:
         trial.reaches(job, "completed")
         ((late,),) = trial.client.ask(
             "select extract(epoch from claimed_at - run_at)::float"

@@ -166,12 +166,12 @@ def test_a_read_only_server_at_the_start(trial: Trial) -> None:
 def test_a_server_that_becomes_read_only(trial: Trial) -> None:
     runner = trial.ready("--lease", "5")
     trial.load(50.0)
+    trial.probe()
     for _ in range(2 * trial.times):
         trial.pause(0.0, 0.5)
         count = runner.output.count(AWAY)
         alter_database(trial, default_transaction_read_only="on")
-        for pid, _ in trial.sessions():
-            trial.client.ask("select pg_terminate_backend(%(pid)s)", pid=pid)
+        trial.terminate(*(pid for pid, _ in trial.sessions()))
         wait_until(lambda: runner.output.count(AWAY) > count + 1)  # noqa: B023
         alter_database(trial, default_transaction_read_only="off")
         trial.injected()

@@ -270,6 +270,14 @@ class Trial:
             )
         ]
 
+    def terminate(self, *pids: int) -> None:
+        """End these server processes."""
+        self.client.ask(
+            "select pg_terminate_backend(u.pid)"
+            " from unnest(%(pids)s::integer[]) as u (pid)",
+            pids=list(pids),
+        )
+
     def pause(self, low: float, high: float) -> None:
         """Let things go on for a random while, so that a fault hits them anywhere."""
         time.sleep(self.random.uniform(low, high))

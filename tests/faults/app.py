@@ -3,7 +3,7 @@
 That a handler began, and that it had its effect, is appended to a file of the process
 (`FAULTS_LEDGER` names the folder), which a dying process or server takes nothing from.
 Handlers whose effect belongs to the completion write it to the table `ledger.posting`
-in `job.transaction()`.
+in `job.transaction()`. The result of each is its execution.
 """
 
 from __future__ import annotations
@@ -35,27 +35,30 @@ def _seconds(job: rota.Job) -> float:
 
 
 @app.handler("plain")
-async def plain(job: rota.Job) -> None:
+async def plain(job: rota.Job) -> int:
     _note("began", job)
     await asyncio.sleep(_seconds(job))
     _note("effect", job)
+    return job.execution
 
 
 @app.handler("thread")
-def thread(job: rota.Job) -> None:
+def thread(job: rota.Job) -> int:
     _note("began", job)
     time.sleep(_seconds(job))
     _note("effect", job)
+    return job.execution
 
 
 @app.handler("flaky")
-async def flaky(job: rota.Job) -> None:
+async def flaky(job: rota.Job) -> int:
     """Fail in the first attempt that is charged."""
     _note("began", job)
     await asyncio.sleep(_seconds(job) / 2)
     if job.attempt == 1:
         raise rota.Retry(timedelta(0), "the first attempt fails")
     _note("effect", job)
+    return job.execution
 
 
 @app.handler("posted")
@@ -63,6 +66,7 @@ def posted(job: rota.Job) -> None:
     _note("began", job)
     with job.transaction() as connection:
         connection.execute(_POST, [job.id, job.execution])
+        job.result = job.execution
         time.sleep(_seconds(job))
 
 
@@ -71,6 +75,7 @@ async def posted_async(job: rota.Job) -> None:
     _note("began", job)
     async with job.transaction() as connection:
         await connection.execute(_POST, [job.id, job.execution])
+        job.result = job.execution
         await asyncio.sleep(_seconds(job))
 
 
@@ -94,9 +99,10 @@ async def stuck_async(job: rota.Job) -> None:
 
 
 @app.handler("blocking")
-async def blocking(job: rota.Job) -> None:
+async def blocking(job: rota.Job) -> int:
     """Keep the event loop from everything else, the first time."""
     _note("began", job)
     if job.execution == 1:
         time.sleep(_seconds(job))  # noqa: ASYNC251 - the mistake it is here for
     _note("effect", job)
+    return job.execution

@@ -43,7 +43,8 @@ class Trail:
 class Account:
     """What the database says of all its jobs, and the effects that it keeps itself."""
 
-    states: Mapping[int, tuple[str, str, int, int]]  # kind, state, attempt, execution
+    # kind, state, attempt, execution, result
+    states: Mapping[int, tuple[str, str, int, int, int | None]]
     keys: Counter[str]
     outcomes: Mapping[int, Counter[str]]
     postings: Counter[int]
@@ -51,7 +52,8 @@ class Account:
     @classmethod
     def read(cls, connection: psycopg.Connection[Any]) -> Account:
         jobs = connection.execute(
-            "select id, kind, state, attempt, execution, idempotency_key from rota.jobs"
+            "select id, kind, state, attempt, execution, result, idempotency_key"
+            " from rota.jobs"
         ).fetchall()
         outcomes: dict[int, Counter[str]] = {}
         for job, outcome in connection.execute(
@@ -60,8 +62,8 @@ class Account:
             outcomes.setdefault(job, Counter())[outcome] += 1
         postings = connection.execute("select job_id from ledger.posting").fetchall()
         return cls(
-            {job[0]: job[1:5] for job in jobs},
-            Counter(job[5] for job in jobs if job[5]),
+            {job[0]: job[1:6] for job in jobs},
+            Counter(job[6] for job in jobs if job[6]),
             outcomes,
             Counter(job for (job,) in postings),
         )
@@ -110,7 +112,7 @@ def judge(
     effects: Counter[int] = Counter()
     for token, count in trail.effects.items():
         effects[token[0]] += count
-    for job, (kind, state, attempt, _) in account.states.items():
+    for job, (kind, state, attempt, execution, result) in account.states.items():
         verdict.doubled += _excesses(
             f"{kind} {job}",
             kind,
@@ -119,6 +121,10 @@ def judge(
             effects[job],
             account.postings[job],
         )
+        if state == "completed" and result != execution:
+            verdict.doubled.append(
+                f"execution {execution} of {kind} {job} was completed by {result}"
+            )
         if state == "completed" and attempt != ATTEMPTS.get(kind, attempt):
             verdict.other.append(f"{kind} {job} was completed in attempt {attempt}")
         if state == "completed" and kind in ATTEMPTS and not effects[job]:

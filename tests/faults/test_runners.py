@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from faults.trial import LEASE_SECONDS, OPTIONS
 from waiting import wait_until
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ def test_stopped_runners(trial: Trial) -> None:
     running = [trial.ready() for _ in range(2)]
     trial.load()
     for _ in range(4 * trial.times):
-        trial.pause(0.0, 0.3)
+        # What ends while the zombie is stopped, it will say when others are at it.
+        for kind in ("plain", "thread", "posted", "posted_async") * 2:
+            trial.enqueue(kind, LEASE_SECONDS, **OPTIONS[kind])
+        trial.pause(0.1, 0.4)
         zombie = trial.random.choice(running)
         lost_count = zombie.output.count("lease of worker")
         worker_count = zombie.output.count("registered as worker")

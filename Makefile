@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PG := 15 16 17 18
 SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .DEFAULT_GOAL := help
@@ -24,6 +25,10 @@ test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for 
 .PHONY: test-faults
 test-faults: $(VENV)/.dev ## Break runners, connections and servers (ARGS='--times 20 --seed 1')
 	$(BIN)/pytest tests/faults -n 2 --dist worksteal $(ARGS)
+
+.PHONY: test-matrix
+test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)
+	@$(BIN)/python tools/matrix.py "$(PG)" $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Check the style of SQL and Python
@@ -54,6 +59,10 @@ build: build/rota.sql ## Write the install script for psql to build/rota.sql
 build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
 	@mkdir -p $(@D)
 	$(BIN)/python -m rota.schema > $@
+
+.PHONY: release-check
+release-check: $(VENV)/.dev ## See whether a release can be made of this checkout
+	@$(BIN)/python tools/release_check.py
 
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL

@@ -19,6 +19,9 @@ MAX_ERROR_CHARACTERS = 16_000
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
+_decode = json.JSONDecoder().raw_decode
+
+
 class NotJson(ValueError):
     """A value that the database could not store as JSON; the message says why."""
 
@@ -39,6 +42,15 @@ def json_text(value: object) -> str:
     if _ESCAPED_NUL.search(text):
         raise NotJson("a string holds the character NUL")
     return text
+
+
+def read_json(text: str) -> Json:
+    """Return the value of JSON text as PostgreSQL writes it: with no space around.
+
+    Raises ValueError or RecursionError for what Python cannot hold.
+    """
+    value: Json = _decode(text)[0]
+    return value
 
 
 def storable(text: str, limit: int = MAX_ERROR_CHARACTERS) -> str:

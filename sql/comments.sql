@@ -575,9 +575,10 @@ released or snoozed; error is text or null; retryable is true by default; delay 
 seconds, null or absent leaves it to the retry policy, snoozed needs one. Null: none.
 Renews the lease only if a sixth of it has passed since it was renewed last.
 Returns rows in this order: refused, cancel, claimed, and one next.
-Errors: RT003 no such queue; RT007 worker lost or unknown; 22023 invalid
-argument. After an error nothing was settled: a worker that is lost registers anew and
-sends its settlements again.';
+Errors: RT003 no such queue; RT007 worker lost or unknown; 22023 invalid argument; 55P03
+somebody else holds a lock on one of the jobs for longer than a quarter of a second.
+After an error nothing was settled: a worker that is lost registers anew and sends its
+settlements again; one that was held up sends them apart, later, and goes on.';
 
 comment on function rota.maintain is
 'Do what is due anyhow: promote, take back the jobs of lost workers, end overdue jobs,

@@ -20,6 +20,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+import invariants
 from fetch_pgtap import FetchError, pgtap_sql
 from releases import NoHistory, install_sql
 from rota import schema
@@ -182,11 +183,16 @@ def connect(dsn: str) -> Iterator[Connect]:
 
 @pytest.fixture(scope="session")
 def pgtap_connection() -> Iterator[psycopg.Connection[Any]]:
-    """The session that runs tests/sql, each file inside a rolled-back transaction."""
+    """The session that runs tests/sql, each file inside a rolled-back transaction.
+
+    What must always hold is there as the view tap.violations.
+    """
     with (
         _database() as conninfo,
         psycopg.connect(
             conninfo, autocommit=True, options="-c search_path=public,tap"
         ) as connection,
     ):
+        view = f"create view tap.violations as {invariants.QUERY}"
+        connection.execute(view.encode())
         yield connection

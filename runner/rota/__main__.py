@@ -37,7 +37,8 @@ _NO_ROLES = "without the four roles: only the owner and whom it grants to may us
 _EXITS = """\
 exit codes:
   0        all that ran has finished
-  2        cannot work: wrong arguments, no such app or queue, schema missing or unfit
+  2        cannot work: wrong arguments, no such app or queue, schema missing or unfit,
+           the server is read-only at the start
   3        the grace time was over: some jobs were handed back unfinished
   128 + n  a second signal (n: 2 SIGINT, 15 SIGTERM) ended it at once
 """
@@ -52,6 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        print(
+            f"rota: this server is read-only: {error.diag.message_primary} (a standby, "
+            "or default_transaction_read_only is on; say target_session_attrs="
+            "read-write in the DSN to wait for a server that is not)",
+            file=sys.stderr,
+        )
+        return EXIT_UNUSABLE
     except (RotaError, schema.SchemaError, psycopg.Error, Unusable) as error:
         hint = getattr(error, "hint", None)
         print(f"rota: {error}{f' ({hint})' if hint else ''}".strip(), file=sys.stderr)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from contextlib import asynccontextmanager, contextmanager
+import socket
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import psycopg
@@ -74,6 +75,32 @@ async def connect(dsn: str, prepare_after: int | None) -> Connection:
     )
 
 
+@asynccontextmanager
+async def answered(connection: Connection, seconds: float) -> AsyncIterator[None]:
+    """Cut the connection off when the block takes longer; it raises TimeoutError then.
+
+    To cancel the statement instead would mean to wait for a server that may have gone
+    without a word, as half-open connections do.
+    """
+    is_cut = False
+
+    def cut() -> None:
+        nonlocal is_cut
+        is_cut = True
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
+            s.shutdown(socket.SHUT_RDWR)
+
+    timer = asyncio.get_running_loop().call_later(seconds, cut)
+    try:
+        yield
+    except psycopg.Error as error:
+        if is_cut and connection.broken:
+            raise TimeoutError(f"no answer within {seconds:.1f} s") from error
+        raise
+    finally:
+        timer.cancel()
+
+
 class Backoff:
     """Growing, jittered pauses between tries, in seconds."""
 
@@ -100,13 +127,13 @@ class Effects:
     """
 
     def __init__(self, dsn: str, size: int, prepare_after: int | None) -> None:
+        self._tries = range(size + 1)
         self._pool = ConnectionPool(
             conninfo(dsn),
             kwargs={"prepare_threshold": prepare_after},
             min_size=0,
             max_size=size,
             open=False,
-            check=ConnectionPool.check_connection,
             num_workers=1,
         )
         self._pool_async = AsyncConnectionPool(
@@ -115,23 +142,38 @@ class Effects:
             min_size=0,
             max_size=size,
             open=False,
-            check=AsyncConnectionPool.check_connection,
             num_workers=1,
         )
 
     @contextmanager
     def connection(self) -> Iterator[protocol.Connection]:
-        """Lend a connection to a thread."""
+        """Lend a connection to a thread.
+
+        Of those that lie there all may be dead, after a restart of the server. A check
+        by the pool would pause for longer and longer after each.
+        """
         self._pool.open()
-        with self._pool.connection() as connection:
-            yield connection
+        for _ in self._tries:
+            with self._pool.connection() as connection:
+                with suppress(psycopg.OperationalError):
+                    ConnectionPool.check_connection(connection)
+                if not connection.closed:
+                    yield connection
+                    return
+        raise psycopg.OperationalError("each connection was dead at once")
 
     @asynccontextmanager
     async def connection_async(self) -> AsyncIterator[protocol.AsyncConnection]:
         """Lend a connection to a coroutine."""
         await self._pool_async.open()
-        async with self._pool_async.connection() as connection:
-            yield connection
+        for _ in self._tries:
+            async with self._pool_async.connection() as connection:
+                with suppress(psycopg.OperationalError):
+                    await AsyncConnectionPool.check_connection(connection)
+                if not connection.closed:
+                    yield connection
+                    return
+        raise psycopg.OperationalError("each connection was dead at once")
 
     async def close(self) -> None:
         """Close what is idle now, and the rest when it is given back."""

@@ -407,5 +407,9 @@ def enqueuers_in_flight() -> Call[list[str]]:
 
 
 async def listen(connection: AsyncConnection) -> None:
-    """Listen for wake-ups: the channel is rota, the payload a queue's name."""
+    """Listen for wake-ups: the channel is rota, the payload a queue's name.
+
+    To be idle is what this session is for, whatever is the rule for others.
+    """
+    await connection.execute("set idle_session_timeout to 0")
     await connection.execute("listen rota")

@@ -52,7 +52,6 @@ COMPANY_SECONDS = 0.005
 TRANSIENT = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
-    psycopg.errors.ReadOnlySqlTransaction,  # a primary that became a standby
     OSError,
     TimeoutError,
 )
@@ -111,6 +110,7 @@ class Worker:
             queues,
             lease,
             app.schedules,
+            clock,
         )
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
@@ -428,7 +428,8 @@ class Worker:
         return self._in_line > self._pace.expected
 
     def _due_at(self) -> float:
-        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
+        lease = self._lease.total_seconds()
+        due_ats = [self._asked_at + lease / 3, self._session.retry_at]
         if (stale_at := self._slots.stale_at) is not None:
             due_ats.append(stale_at)
         if self._is_claiming:

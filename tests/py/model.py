@@ -1175,6 +1175,7 @@ class Model:
         del answer
         policy = settings.pop("retry_policy", "default")
         self._check_policy(session, policy)
+        self.store.wait_for(session, "queue", queue)
         if self.store.get(session, "queue", queue) is not None:
             raise Refused("42710", f"queue {queue} exists")
         new = Queue(queue, policy=policy, **settings)
@@ -1220,6 +1221,7 @@ class Model:
         jitter: str = "none",
     ) -> Answer:
         del answer, strategy, jitter
+        self.store.wait_for(session, "policy", policy)
         if self.store.get(session, "policy", policy) is not None:
             raise Refused("42710", f"retry policy {policy} exists")
         self.store.put(session, Policy(policy, base), "policy", policy)

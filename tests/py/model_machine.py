@@ -1,4 +1,4 @@
-"""Random histories: every verb, by several sessions, against the database and the model.
+"""Random histories: every verb, by several sessions, in the database and the model.
 
 Each step is one SQL statement in one session. What it returns or which SQLSTATE it
 raises, and what every view shows afterwards, to the session itself and to the others,
@@ -8,10 +8,9 @@ must be what `model.Model` says. A failure prints its history as SQL to paste.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import psycopg
 from hypothesis import strategies as st
@@ -26,9 +25,6 @@ from hypothesis.stateful import (
 from invariants import violations
 from model import BEGIN, LIVE, SHOWN, Job, Model
 from model_store import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Connection: TypeAlias = psycopg.Connection[Any]
 
@@ -215,7 +211,9 @@ class History(RuleBasedStateMachine):
         self.script.append(f"-- {code or answer}")
         seen = self._look(session)
         model = self.model
-        model.seen_run_ats = {row[0]: row[SHOWN.index("run_at")] for row in seen["jobs"]}
+        model.seen_run_ats = {
+            row[0]: row[SHOWN.index("run_at")] for row in seen["jobs"]
+        }
         model.seen_sequences = dict(
             zip(("job", "schedule"), seen.pop("sequences")[0], strict=True)
         )
@@ -288,7 +286,9 @@ class History(RuleBasedStateMachine):
     def hold(self) -> None:
         self.steps += 1
         if self.steps % 10 == 0:
-            self.look_for_violations(self.pick(list(self.database.sessions), self.steps))
+            self.look_for_violations(
+                self.pick(list(self.database.sessions), self.steps)
+            )
 
     def look_for_violations(self, session: int) -> None:
         connection = self.database.sessions[session]
@@ -345,10 +345,27 @@ class History(RuleBasedStateMachine):
 
     # -- rules -----------------------------------------------------------------------
 
-    @initialize()
-    def furnish(self) -> None:
-        """Queues of every sort, and two workers."""
-        set_up = (
+    session = st.sampled_from(SESSIONS)
+    queue = st.sampled_from(["a", "a", "b", "unkept", "new"])
+    number = st.integers(0, 63)
+    seconds = st.sampled_from([0, 1, 3, 20]).map(lambda s: timedelta(seconds=s))
+    maybe_seconds = st.none() | seconds
+    priority = st.sampled_from([0, 0, 1, -1])
+    key = st.none() | st.sampled_from(["x", "y"])
+    on_duplicate = st.sampled_from(["keep", "replace", "reject"])
+    token = st.tuples(number, st.sampled_from([0, 0, 0, 0, 0, 0, -1, 1]))
+    tokens = st.lists(token, min_size=1, max_size=4)
+    flag = st.booleans()
+
+    @initialize(
+        jobs=st.lists(
+            st.tuples(st.sampled_from(["a", "a", "b", "unkept"]), priority, flag),
+            max_size=8,
+        )
+    )
+    def furnish(self, jobs: list[tuple[str, int, bool]]) -> None:
+        """Queues of every sort, two workers, and something to do."""
+        set_up: list[tuple[str, dict[str, Any]]] = [
             ("create_retry_policy", {
                 "policy": "quick", "strategy": "fixed", "jitter": "none",
                 "base": timedelta(seconds=3),
@@ -363,66 +380,18 @@ class History(RuleBasedStateMachine):
             ("create_queue", {"queue": "unkept", "retention": timedelta(0)}),
             ("register_worker", {"name": "w", "lease": timedelta(seconds=30)}),
             ("register_worker", {"name": "w", "lease": timedelta(minutes=5)}),
-        )  # fmt: skip
+        ]  # fmt: skip
+        for queue, priority, has_key in jobs:
+            values = {"kind": "k", "payload": {}, "queue": queue}
+            optional = {
+                "priority": priority,
+                "idempotency_key": "x" if has_key else None,
+            }
+            set_up.append(
+                ("enqueue", values | {n: v for n, v in optional.items() if v})
+            )
         for verb, values in set_up:
             self.step(1, verb, **values)
-
-    session = st.sampled_from(SESSIONS)
-    queue = st.sampled_from(["a", "a", "b", "unkept", "new"])
-    some_queues = st.lists(queue, max_size=3)
-    number = st.integers(0, 63)
-    seconds = st.sampled_from([0, 1, 3, 20]).map(lambda s: timedelta(seconds=s))
-    maybe_seconds = st.none() | seconds
-    priority = st.sampled_from([0, 0, 1, -1])
-    key = st.none() | st.sampled_from(["x", "y"])
-    token = st.tuples(number, st.sampled_from([0, 0, 0, 0, 0, 0, -1, 1]))
-    tokens = st.lists(token, max_size=4)
-
-    @rule(step=st.sampled_from([0.3, 0.3, 1, 4, 11, 31, 61, 310, 4000]))
-    def wait(self, step: float) -> None:
-        self.model.now += timedelta(seconds=step)
-
-    @rule(session=session)
-    def begin(self, session: int) -> None:
-        if session not in self.model.store.open:
-            self._note(session, "begin")
-            self.database.sessions[session].execute("begin")
-            self.model.store.begin(session)
-            self.savepoints[session] = 0
-
-    @precondition(lambda self: self.model.store.open)
-    @rule(which=number, how=st.sampled_from(["commit", "commit", "rollback"]))
-    def end_one(self, which: int, how: str) -> None:
-        self.end(self.pick(sorted(self.model.store.open), which), how)
-
-    def end(self, session: int, how: str) -> None:
-        self._note(session, how)
-        self.database.sessions[session].execute(how.encode())
-        getattr(self.model.store, how)(session)
-        self._compare(session, self._look(session))
-
-    @precondition(lambda self: self.model.store.open)
-    @rule(which=number, how=st.sampled_from(["savepoint", "release", "rollback to"]))
-    def save(self, which: int, how: str) -> None:
-        session = self.pick(sorted(self.model.store.open), which)
-        store, connection = self.model.store, self.database.sessions[session]
-        if how != "savepoint" and not self.savepoints[session]:
-            return
-        self.savepoints[session] += how == "savepoint"
-        name = f"s{self.savepoints[session]}"
-        self._note(session, f"{how} {name}")
-        connection.execute(f"{how} {name}".encode())
-        if how == "savepoint":
-            store.savepoint(session)
-            return
-        if how == "release":
-            store.release_savepoint(session)
-        else:
-            store.rollback_to_savepoint(session)
-            connection.execute(f"release {name}".encode())
-            self._note(session, f"release {name}")
-        self.savepoints[session] -= 1
-        self._compare(session, self._look(session))
 
     @rule(
         session=session,
@@ -430,12 +399,11 @@ class History(RuleBasedStateMachine):
         priority=priority,
         delay=maybe_seconds,
         key=key,
-        on_duplicate=st.sampled_from(["keep", "replace", "reject"]),
-        key_ttl=maybe_seconds,
+        on_duplicate=on_duplicate,
         extra=st.sampled_from([
             {}, {}, {}, {"retry_policy": "quick"}, {"retry_policy": "late"},
             {"max_attempts": 1}, {"max_attempts": 0}, {"timeout": timedelta(seconds=2)},
-            {"run_at": BEGIN},
+            {"run_at": BEGIN}, {"key_ttl": timedelta(seconds=3)},
         ]),
     )  # fmt: skip
     def enqueue(
@@ -446,29 +414,25 @@ class History(RuleBasedStateMachine):
         delay: timedelta | None,
         key: str | None,
         on_duplicate: str,
-        key_ttl: timedelta | None,
         extra: dict[str, Any],
     ) -> None:
-        values = {
-            "kind": "k",
-            "payload": {"n": self.steps},
-            "queue": queue,
-            "priority": priority,
-            "delay": delay,
-            "idempotency_key": key,
-            "on_duplicate": on_duplicate if key else "keep",
-            "key_ttl": key_ttl if key else None,
-            **extra,
-        }
-        given = {n: v for n, v in values.items() if v is not None and v != 0}
-        self.step(session, "enqueue", **{**given, "on_duplicate": values["on_duplicate"]})
+        values: dict[str, Any] = {
+            "kind": "k", "payload": {"n": self.steps}, "queue": queue
+        }  # fmt: skip
+        if priority:
+            values["priority"] = priority
+        if delay is not None:
+            values["delay"] = delay
+        if key:
+            values |= {"idempotency_key": key, "on_duplicate": on_duplicate}
+        self.step(session, "enqueue", **values, **extra)
 
     @rule(
         session=session,
         queue=queue,
         jobs=st.lists(st.tuples(priority, maybe_seconds, key), min_size=1, max_size=5),
-        are_plain=st.booleans(),
-        on_duplicate=st.sampled_from(["keep", "replace", "reject"]),
+        are_plain=flag,
+        on_duplicate=on_duplicate,
     )
     def enqueue_jobs(
         self,
@@ -492,38 +456,41 @@ class History(RuleBasedStateMachine):
             }
         self.step(session, "enqueue_jobs", **values)
 
-    @rule(session=session, lease=st.sampled_from([10, 30, 300]))
-    def register_worker(self, session: int, lease: int) -> None:
-        lease_time = timedelta(seconds=lease)
-        self.step(session, "register_worker", name="w", lease=lease_time)
-
-    @rule(session=session, which=number, queues=some_queues, most=st.integers(-1, 4))
-    def claim_jobs(
+    @rule(
+        session=session,
+        which=number,
+        queues=st.lists(queue, max_size=3),
+        most=st.integers(-1, 4),
+    )
+    def claim_from_some(
         self, session: int, which: int, queues: list[str], most: int
     ) -> None:
         worker = self.pick_worker(session, which)
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
 
-    @rule(session=session, which=number, most=st.integers(1, 4))
-    def claim_from_all(self, session: int, which: int, most: int) -> None:
+    @rule(session=session, which=number)
+    def claim_one(self, session: int, which: int) -> None:
+        self.claim(session, which, 1)
+
+    @rule(session=session, which=number, most=st.integers(2, 5))
+    def claim_many(self, session: int, which: int, most: int) -> None:
+        self.claim(session, which, most)
+
+    def claim(self, session: int, which: int, most: int) -> None:
         worker = self.pick_worker(session, which)
         queues = [q.name for q in self.model.store.all(session, "queue")]
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
-
-    @rule(session=session, which=number)
-    def heartbeat(self, session: int, which: int) -> None:
-        self.step(session, "heartbeat", worker=self.pick_worker(session, which))
 
     @rule(
         session=session,
         which=number,
         most=st.integers(0, 3),
-        completed=tokens,
+        completed=st.lists(token, max_size=3),
         returned=st.lists(
             st.tuples(
                 token,
                 st.sampled_from(["failed", "timed_out", "released", "snoozed"]),
-                st.booleans(),
+                flag,
                 st.sampled_from([0, 2, 20]),
             ),
             max_size=3,
@@ -544,248 +511,282 @@ class History(RuleBasedStateMachine):
         }
         done = self.pick_tokens(session, completed)
         if done:
-            values["completed_ids"] = [id for id, _ in done]
-            values["completed_executions"] = [execution for _, execution in done]
+            values["completed_ids"] = [token[0] for token in done]
+            values["completed_executions"] = [token[1] for token in done]
         back = self.pick_tokens(session, [token for token, *_ in returned])
         rows = [
             {
-                "id": id,
-                "execution": execution,
+                "id": token[0],
+                "execution": token[1],
                 "outcome": outcome,
                 **({"error": "e"} if outcome in ("failed", "timed_out") else {}),
                 **({} if is_retryable else {"retryable": False}),
                 **({"delay": delay} if outcome == "snoozed" or delay else {}),
             }
-            for (id, execution), (_, outcome, is_retryable, delay) in zip(
+            for token, (_, outcome, is_retryable, delay) in zip(
                 back, returned, strict=False
             )
-            if id not in dict(done)
+            if token[0] not in dict(done)
         ]
         if rows:
             values["returned"] = rows
         self.step(session, "exchange", **values)
 
-    @rule(session=session, picks=tokens)
-    def complete_jobs(self, session: int, picks: list[tuple[int, int]]) -> None:
-        tokens = self.pick_tokens(session, picks)
-        self.step(
-            session,
-            "complete_jobs",
-            ids=[id for id, _ in tokens],
-            executions=[execution for _, execution in tokens],
-            results=[{"n": self.steps}] * len(tokens),
-        )
-
-    @rule(session=session, pick=token)
-    def complete_job(self, session: int, pick: tuple[int, int]) -> None:
-        ((id, execution),) = self.pick_tokens(session, [pick])  # noqa: A001
-        self.step(session, "complete_job", id=id, execution=execution)
+    @rule(
+        session=session,
+        verb=st.sampled_from(["complete", "fail", "release", "snooze"]),
+        pick=token,
+        delay=maybe_seconds,
+    )
+    def settle_job(
+        self, session: int, verb: str, pick: tuple[int, int], delay: timedelta | None
+    ) -> None:
+        ((number, execution),) = self.pick_tokens(session, [pick])
+        values: dict[str, Any] = {"id": number, "execution": execution}
+        if verb == "fail":
+            values |= {"error": "e", "delay": delay}
+        elif verb == "snooze":
+            values["delay"] = delay
+        self.step(session, f"{verb}_job", **values)
 
     @rule(
         session=session,
+        verb=st.sampled_from(["complete", "fail", "release", "snooze"]),
         picks=tokens,
-        is_retryable=st.booleans(),
+        is_retryable=flag,
         delays=st.lists(maybe_seconds, min_size=4, max_size=4),
     )
-    def fail_jobs(
+    def settle_jobs(
         self,
         session: int,
+        verb: str,
         picks: list[tuple[int, int]],
         is_retryable: bool,
         delays: list[timedelta | None],
     ) -> None:
         tokens = self.pick_tokens(session, picks)
-        self.step(
-            session,
-            "fail_jobs",
-            ids=[id for id, _ in tokens],
-            executions=[execution for _, execution in tokens],
-            errors=["e"] * len(tokens),
-            retryable=[is_retryable] * len(tokens),
-            delays=delays[: len(tokens)],
-        )
+        count = len(tokens)
+        values: dict[str, Any] = {
+            "ids": [token[0] for token in tokens],
+            "executions": [token[1] for token in tokens],
+        }
+        if verb == "complete":
+            values["results"] = [{"n": self.steps}] * count
+        elif verb == "fail":
+            values |= {"errors": ["e"] * count, "delays": delays[:count]}
+            values["retryable"] = [is_retryable] * count
+        elif verb == "snooze":
+            values["delays"] = [d or timedelta(seconds=1) for d in delays[:count]]
+        self.step(session, f"{verb}_jobs", **values)
 
-    @rule(session=session, pick=token, delay=maybe_seconds)
-    def fail_job(
-        self, session: int, pick: tuple[int, int], delay: timedelta | None
-    ) -> None:
-        ((id, execution),) = self.pick_tokens(session, [pick])  # noqa: A001
-        self.step(
-            session, "fail_job", id=id, execution=execution, error="e", delay=delay
-        )
+    @rule(session=session, picks=st.lists(number, min_size=1, max_size=3), is_one=flag)
+    def cancel(self, session: int, picks: list[int], is_one: bool) -> None:
+        found = [self.pick_job(session, which, *LIVE) for which in picks]
+        ids = list({job.id for job in found if job}) or [picks[0]]
+        if is_one:
+            self.step(session, "cancel_job", id=ids[0])
+        else:
+            self.step(session, "cancel_jobs", ids=ids, reason="r")
 
-    @rule(session=session, picks=tokens)
-    def release_jobs(self, session: int, picks: list[tuple[int, int]]) -> None:
-        tokens = self.pick_tokens(session, picks)
-        self.step(
-            session,
-            "release_jobs",
-            ids=[id for id, _ in tokens],
-            executions=[execution for _, execution in tokens],
-        )
+    @rule(duration=st.sampled_from([0.3, 0.3, 1, 4, 11]))
+    def wait(self, duration: float) -> None:
+        self.model.now += timedelta(seconds=duration)
 
-    @rule(session=session, pick=token)
-    def release_job(self, session: int, pick: tuple[int, int]) -> None:
-        ((id, execution),) = self.pick_tokens(session, [pick])  # noqa: A001
-        self.step(session, "release_job", id=id, execution=execution)
+    @rule(session=session, how=st.sampled_from(["commit", "rollback", "savepoint"]))
+    def begin_or_end(self, session: int, how: str) -> None:
+        if session not in self.model.store.open:
+            self._note(session, "begin")
+            self.database.sessions[session].execute("begin")
+            self.model.store.begin(session)
+            self.savepoints[session] = 0
+        elif how == "savepoint":
+            self.savepoint(session)
+        else:
+            self.end(session, how)
 
-    @rule(session=session, picks=tokens, delay=maybe_seconds)
-    def snooze_jobs(
-        self, session: int, picks: list[tuple[int, int]], delay: timedelta | None
-    ) -> None:
-        tokens = self.pick_tokens(session, picks)
-        self.step(
-            session,
-            "snooze_jobs",
-            ids=[id for id, _ in tokens],
-            executions=[execution for _, execution in tokens],
-            delays=[delay] * len(tokens),
-        )
+    def end(self, session: int, how: str) -> None:
+        self._note(session, how)
+        self.database.sessions[session].execute(how.encode())
+        getattr(self.model.store, how)(session)
+        self._compare(session, self._look(session))
 
-    @rule(session=session, pick=token, delay=seconds)
-    def snooze_job(
-        self, session: int, pick: tuple[int, int], delay: timedelta
-    ) -> None:
-        ((id, execution),) = self.pick_tokens(session, [pick])  # noqa: A001
-        self.step(session, "snooze_job", id=id, execution=execution, delay=delay)
+    def savepoint(self, session: int) -> None:
+        self.savepoints[session] += 1
+        name = f"s{self.savepoints[session]}"
+        self._note(session, f"savepoint {name}")
+        self.database.sessions[session].execute(f"savepoint {name}".encode())
+        self.model.store.savepoint(session)
 
-    @rule(session=session, picks=st.lists(number, max_size=3))
-    def cancel_jobs(self, session: int, picks: list[int]) -> None:
-        jobs = [self.pick_job(session, which, *LIVE) for which in picks]
-        ids = list({job.id for job in jobs if job})
-        self.step(session, "cancel_jobs", ids=ids, reason="r")
+    @precondition(lambda self: any(self.savepoints.values()))
+    @rule(which=number, is_kept=flag)
+    def end_savepoint(self, which: int, is_kept: bool) -> None:
+        session = self.pick([s for s, n in self.savepoints.items() if n], which)
+        if session not in self.model.store.open:
+            self.savepoints[session] = 0
+            return
+        name = f"s{self.savepoints[session]}"
+        self.savepoints[session] -= 1
+        parts = [f"release {name}"]
+        if not is_kept:
+            parts.insert(0, f"rollback to {name}")
+            self.model.store.rollback_to_savepoint(session)
+            self.model.store.savepoint(session)
+        self.model.store.release_savepoint(session)
+        for part in parts:
+            self._note(session, part)
+            self.database.sessions[session].execute(part.encode())
+        self._compare(session, self._look(session))
 
-    @rule(session=session, which=number)
-    def cancel_job(self, session: int, which: int) -> None:
-        job = self.pick_job(session, which, *LIVE)
-        self.step(session, "cancel_job", id=job.id if job else which)
-
-    @rule(session=session, which=number)
-    def deregister_worker(self, session: int, which: int) -> None:
-        self.step(session, "deregister_worker", worker=self.pick_worker(session, which))
-
-    @rule(session=session, which=number, knows=st.booleans())
-    def release_stray_jobs(self, session: int, which: int, knows: bool) -> None:
-        worker = self.pick_worker(session, which)
-        running = [
-            j for j in self.model.live(session, "running") if j.worker_id == worker
-        ]
-        known = running[: len(running) // 2] if knows else []
-        self.step(
-            session,
-            "release_stray_jobs",
-            worker=worker,
-            ids=[j.id for j in known],
-            executions=[j.execution for j in known],
-        )
-
-    @rule(session=session, most=st.sampled_from([1, 1000]))
-    def promote_jobs(self, session: int, most: int) -> None:
-        self.step(session, "promote_jobs", max_jobs=most)
-
-    @rule(session=session, most=st.sampled_from([1, 1000]))
-    def reap_workers(self, session: int, most: int) -> None:
-        self.step(session, "reap_workers", max_jobs=most)
-
-    @rule(session=session)
-    def time_out_jobs(self, session: int) -> None:
-        self.step(session, "time_out_jobs")
+    @rule(
+        session=session,
+        verb=st.sampled_from(["promote_jobs", "reap_workers"]),
+        most=st.sampled_from([1000, 1000, 1]),
+        after=st.sampled_from([0, 3, 11, 31]),
+    )
+    def promote_or_reap(self, session: int, verb: str, most: int, after: int) -> None:
+        self.wait(after)
+        self.step(session, verb, max_jobs=most)
 
     @rule(
         session=session,
         verb=st.sampled_from(
-            ["maintain", "maintain", "purge_archive", "purge_keys", "purge_workers"]
+            [
+                "time_out_jobs",
+                "materialize_schedules",
+                "maintain",
+                "maintain",
+                "purge_archive",
+                "purge_keys",
+                "purge_workers",
+            ]
         ),
+        after=st.sampled_from([0, 16, 61, 310, 4000]),
     )
-    def maintain(self, session: int, verb: str) -> None:
+    def maintain(self, session: int, verb: str, after: int) -> None:
         """House-keeping is short: nobody does it inside a longer transaction."""
-        if session not in self.model.store.open:
+        self.wait(after)
+        is_short = verb in ("time_out_jobs", "materialize_schedules")
+        if is_short or session not in self.model.store.open:
             self.step(session, verb)
 
-    @rule(session=session, which=number, queue=st.none() | queue)
-    def replay_dead(self, session: int, which: int, queue: str | None) -> None:
-        if queue:
-            patch = {"patched": True}
-            self.step(session, "replay_dead", queue=queue, payload_patch=patch)
-        else:
-            job = self.pick_job(session, which, "dead")
-            self.step(session, "replay_dead", ids=[job.id if job else which])
+    @rule(
+        session=session,
+        verb=st.sampled_from(
+            [
+                "heartbeat",
+                "heartbeat",
+                "register_worker",
+                "deregister_worker",
+                "release_stray_jobs",
+            ]
+        ),
+        which=number,
+        lease=st.sampled_from([10, 30, 300]),
+    )
+    def worker(self, session: int, verb: str, which: int, lease: int) -> None:
+        if verb == "register_worker":
+            self.step(session, verb, name="w", lease=timedelta(seconds=lease))
+            return
+        values: dict[str, Any] = {"worker": self.pick_worker(session, which)}
+        if verb == "release_stray_jobs":
+            running = self.model.live(session, "running")
+            held = [j for j in running if j.worker_id == values["worker"]]
+            known = held[: which % (len(held) + 1)]
+            values["ids"] = [j.id for j in known]
+            values["executions"] = [j.execution for j in known]
+        self.step(session, verb, **values)
 
-    @rule(session=session, which=number)
-    def purge_dead(self, session: int, which: int) -> None:
+    @rule(session=session, which=number, queue=queue, way=st.integers(0, 3))
+    def bury(self, session: int, which: int, queue: str, way: int) -> None:
         job = self.pick_job(session, which, "dead")
-        self.step(session, "purge_dead", ids=[job.id if job else which])
-
-    @rule(session=session, queue=queue, is_on=st.booleans())
-    def pause_queue(self, session: int, queue: str, is_on: bool) -> None:
-        self.step(session, "pause_queue" if is_on else "resume_queue", queue=queue)
-
-    @rule(session=session, most=st.integers(1, 3))
-    def create_queue(self, session: int, most: int) -> None:
-        self.step(session, "create_queue", queue="new", max_attempts=most)
+        ids = [job.id if job else which]
+        match way:
+            case 0:
+                self.step(session, "replay_dead", ids=ids)
+            case 1:
+                patch = {"patched": True}
+                self.step(session, "replay_dead", queue=queue, payload_patch=patch)
+            case 2:
+                self.step(session, "purge_dead", ids=ids)
+            case _:
+                found = self.pick_tokens(session, [(which, 0)])
+                self.step(
+                    session,
+                    "fail_jobs",
+                    ids=[token[0] for token in found],
+                    executions=[token[1] for token in found],
+                    errors=["e"],
+                    retryable=[False],
+                )
 
     @rule(
         session=session,
         queue=queue,
-        settings=st.sampled_from(
+        order=st.sampled_from(
             [
-                {"max_attempts": 1},
-                {"max_lost": 1},
-                {"timeout": timedelta(seconds=9)},
-                {"retention": timedelta(0)},
-                {"retention": timedelta(minutes=20)},
-                {"retry_policy": "default"},
-                {"retry_policy": "late"},
+                ("pause_queue", {}),
+                ("resume_queue", {}),
+                ("resume_queue", {}),
+                ("alter_queue", {"max_attempts": 1}),
+                ("alter_queue", {"max_lost": 1}),
+                ("alter_queue", {"timeout": timedelta(seconds=9)}),
+                ("alter_queue", {"retention": timedelta(0)}),
+                ("alter_queue", {"retention": timedelta(minutes=20)}),
+                ("alter_queue", {"retry_policy": "default"}),
+                ("alter_queue", {"retry_policy": "late"}),
+                ("create_queue", {"max_attempts": 2}),
+                ("create_queue", {"retry_policy": "late"}),
+                ("create_retry_policy", {}),
+                ("alter_retry_policy", {}),
             ]
         ),
+        is_late=flag,
+        base=seconds,
     )
-    def alter_queue(self, session: int, queue: str, settings: dict[str, Any]) -> None:
-        self.step(session, "alter_queue", queue=queue, **settings)
-
-    @rule(session=session, base=seconds)
-    def create_retry_policy(self, session: int, base: timedelta) -> None:
-        self.step(
-            session,
-            "create_retry_policy",
-            policy="late",
-            strategy="fixed",
-            jitter="none",
-            base=base,
-        )
-
-    @rule(session=session, policy=st.sampled_from(["late", "quick"]), base=seconds)
-    def alter_retry_policy(self, session: int, policy: str, base: timedelta) -> None:
-        self.step(session, "alter_retry_policy", policy=policy, base=base)
+    def operate(
+        self,
+        session: int,
+        queue: str,
+        order: tuple[str, dict[str, Any]],
+        is_late: bool,
+        base: timedelta,
+    ) -> None:
+        verb, values = order
+        if verb.endswith("queue"):
+            name = "new" if verb == "create_queue" else queue
+            self.step(session, verb, queue=name, **values)
+            return
+        values = {"policy": "late" if is_late else "quick", "base": base}
+        if verb == "create_retry_policy":
+            values |= {"strategy": "fixed", "jitter": "none"}
+        self.step(session, verb, **values)
 
     @rule(
         session=session,
+        verb=st.sampled_from(
+            [
+                "create_schedule",
+                "create_schedule",
+                "run_schedule_now",
+                "pause_schedule",
+                "resume_schedule",
+                "drop_schedule",
+            ]
+        ),
         queue=queue,
         priority=priority,
         overlap=st.sampled_from(["allow", "skip"]),
     )
-    def create_schedule(
-        self, session: int, queue: str, priority: int, overlap: str
+    def schedule(
+        self, session: int, verb: str, queue: str, priority: int, overlap: str
     ) -> None:
-        self.step(
-            session,
-            "create_schedule",
-            schedule="s",
-            expression="* * * * *",
-            kind="fired",
-            queue=queue,
-            priority=priority,
-            overlap=overlap,
-        )
-
-    @rule(
-        session=session,
-        verb=st.sampled_from(
-            ["pause_schedule", "resume_schedule", "run_schedule_now", "drop_schedule"]
-        ),
-    )
-    def change_schedule(self, session: int, verb: str) -> None:
-        self.step(session, verb, schedule="s")
-
-    @rule(session=session)
-    def materialize_schedules(self, session: int) -> None:
-        self.step(session, "materialize_schedules")
+        values: dict[str, Any] = {"schedule": "s"}
+        if verb == "create_schedule":
+            values |= {
+                "expression": "* * * * *",
+                "kind": "fired",
+                "queue": queue,
+                "priority": priority,
+                "overlap": overlap,
+            }
+        self.step(session, verb, **values)

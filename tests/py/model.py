@@ -1,23 +1,27 @@
 """What rota does, said again in Python: small, slow, and plain enough to check by eye.
 
-Every verb is a method that takes the session it is called in, does what the verb does
-to the rows of a `Store`, and returns what the verb returns. Where the database may
+Every verb is a method that does what the verb does to the rows of a `Store`, in the
+session that the store names, and returns what the verb returns. Where the database may
 choose (a new id, the jitter of a delay, which of two equal lanes comes first), the
-method is given what the database answered and checks that it was free to.
+model is told what the database answered and checks that it was free to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from model_store import Refused, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Answer: TypeAlias = list[tuple[Any, ...]] | None
 Token: TypeAlias = tuple[int, int]
 
 BEGIN = datetime(2030, 1, 1, 12, tzinfo=UTC)
+LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 NO_TIME = timedelta(0)
 GRACE = timedelta(seconds=10)
 WORKER_RETENTION = timedelta(hours=1)
@@ -48,7 +52,7 @@ class Queue:
     max_lost: int = 5
     retention: timedelta | None = None
     paused_at: datetime | None = None
-    purged_before: datetime = datetime.min.replace(tzinfo=UTC)
+    purged_before: datetime = LONG_AGO
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Execution:
     attempt: int
     worker_id: int
     started_at: datetime
-    finished_at: datetime
+    finished_at: datetime | None
     outcome: str
     error: str | None
 
@@ -104,7 +108,7 @@ class Execution:
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
     queue: str
-    key: str
+    key: str | None
     job_id: int
     expires_at: datetime | None = None
 
@@ -161,7 +165,9 @@ class Model:
         self.now = BEGIN
         self.last_place = 0
         self.last_ids = {"job": 0, "worker": 0}
-        # What no answer tells, as it stands after the call that is being modelled.
+        # What the database answered to the call that is modelled, None if it refused,
+        # and what no answer tells, as it stands after the call.
+        self.answer: Answer = None
         self.seen_run_ats: dict[int, datetime] = {}
         self.seen_sequences = {"job": 0, "schedule": 0}
         store = self.store
@@ -173,43 +179,43 @@ class Model:
 
     # -- what is there ---------------------------------------------------------------
 
-    def jobs(self, session: int) -> list[Job]:
-        return self.store.all(session, "job")
+    def jobs(self) -> list[Job]:
+        return self.store.all("job")
 
-    def job(self, session: int, id: int) -> Job | None:  # noqa: A002
-        found: Job | None = self.store.get(session, "job", id)
+    def job(self, id: int) -> Job | None:  # noqa: A002
+        found: Job | None = self.store.get("job", id)
         return found
 
-    def live(self, session: int, *states: str) -> list[Job]:
-        return [j for j in self.jobs(session) if j.state in (states or LIVE)]
+    def live(self, *states: str) -> list[Job]:
+        return [j for j in self.jobs() if j.state in (states or LIVE)]
 
-    def workers(self, session: int) -> list[Worker]:
-        return self.store.all(session, "worker")
+    def workers(self) -> list[Worker]:
+        return self.store.all("worker")
 
-    def executions(self, session: int) -> list[Execution]:
+    def executions(self) -> list[Execution]:
         """Return the rows of the view executions."""
-        ended: list[Execution] = self.store.all(session, "execution")
+        ended: list[Execution] = self.store.all("execution")
         return ended + [
             Execution(
-                j.id, j.execution, j.attempt, j.worker_id, j.claimed_at, j.finished_at,
-                j.state, None,
+                j.id, j.execution, j.attempt, j.worker_id or 0, j.claimed_at or BEGIN,
+                j.finished_at, j.state, None,
             )
-            for j in self.live(session, "running", "completed")
+            for j in self.live("running", "completed")
         ]  # fmt: skip
 
-    def tallies(self, session: int, queue: str) -> tuple[int, int]:
-        tallied = [t for t in self.store.all(session, "tally") if t[0] == queue]
+    def tallies(self, queue: str) -> tuple[int, int]:
+        tallied = [t for t in self.store.all("tally") if t[0] == queue]
         return sum(t[1] for t in tallied), sum(t[2] for t in tallied)
 
-    def next_due(self, session: int) -> datetime | None:
-        due = [j.run_at for j in self.live(session, "scheduled")]
-        due += [s.next_fire for s in self.store.all(session, "schedule") if s.next_fire]
+    def next_due(self) -> datetime | None:
+        due = [j.run_at for j in self.live("scheduled")]
+        due += [s.next_fire for s in self.store.all("schedule") if s.next_fire]
         return min(due, default=None)
 
     # -- small parts -----------------------------------------------------------------
 
-    def _put(self, session: int, job: Job) -> None:
-        self.store.put(session, job, "job", job.id)
+    def _put(self, job: Job) -> None:
+        self.store.put(job, "job", job.id)
 
     def _place(self) -> int:
         self.last_place += 1
@@ -222,59 +228,57 @@ class Model:
         self.last_ids[table] = number
         return int(number)
 
-    def _queue(self, session: int, name: str | None) -> Queue:
+    def _queue(self, name: str | None) -> Queue:
         if name is None:
             raise invalid("no queue named")
-        queue: Queue | None = self.store.get(session, "queue", name)
+        queue: Queue | None = self.store.get("queue", name)
         if queue is None:
             raise Refused("RT003", f"no queue {name}")
         return queue
 
-    def _check_policy(self, session: int, name: str | None) -> None:
-        if name is not None and self.store.get(session, "policy", name) is None:
+    def _check_policy(self, name: str | None) -> None:
+        if name is not None and self.store.get("policy", name) is None:
             raise Refused("42704", f"no retry policy {name}")
 
-    def _lane(self, session: int, queue: str, priority: int) -> None:
+    def _lane(self, queue: str, priority: int) -> None:
         """Lanes appear on first use: whoever wants the same new one waits."""
-        if self.store.get(session, "lane", queue, priority) is None:
-            self.store.put(session, True, "lane", queue, priority)
+        if self.store.get("lane", queue, priority) is None:
+            self.store.put(True, "lane", queue, priority)
 
-    def _living(self, session: int, worker: int) -> Worker:
-        found: Worker | None = self.store.get(session, "worker", worker)
+    def _living(self, worker: int) -> Worker:
+        found: Worker | None = self.store.get("worker", worker)
         if found is None or not found.is_living:
             raise Refused("RT007", f"worker {worker} does not live")
         return found
 
-    def _hold(self, session: int, worker: int) -> None:
+    def _hold(self, worker: int) -> None:
         """Keep the worker from being reaped or deregistered, but let it beat."""
-        self._living(session, worker)
-        self.store.wait_for(session, "strong", worker)
-        self.store.mark(session, "hold", worker)
+        self._living(worker)
+        self.store.wait_for("strong", worker)
+        self.store.mark("hold", worker)
 
-    def _is_worker_locked(self, session: int, worker: int) -> bool:
+    def _is_worker_locked(self, worker: int) -> bool:
         return any(
-            self.store.is_locked(session, lock, worker)
-            for lock in ("worker", "hold", "strong")
+            self.store.is_locked(lock, worker) for lock in ("worker", "hold", "strong")
         )
 
-    def _free_key(self, session: int, job: Job) -> None:
+    def _free_key(self, job: Job) -> None:
         if job.idempotency_key is None:
             return
         key = ("key", job.queue, job.idempotency_key)
-        held = self.store.get(session, *key)
+        held = self.store.get(*key)
         expires_at = self.now + (job.key_ttl or NO_TIME)
-        self.store.put(session, replace(held, expires_at=expires_at), *key)
+        self.store.put(replace(held, expires_at=expires_at), *key)
 
-    def _finish(self, session: int, job: Job, state: str) -> None:
+    def _finish(self, job: Job, state: str) -> None:
         """Into the archive, or into the count of a queue that keeps none."""
-        self._free_key(session, job)
-        if self._queue(session, job.queue).retention == NO_TIME:
-            self.store.put(session, None, "job", job.id)
+        self._free_key(job)
+        if self._queue(job.queue).retention == NO_TIME:
+            self.store.put(None, "job", job.id)
             tally = (job.queue, int(state == "completed"), int(state == "cancelled"))
-            self.store.put(session, tally, "tally", job.id, job.execution)
+            self.store.put(tally, "tally", job.id, job.execution)
             return
         self._put(
-            session,
             replace(
                 job, state=state, finished_at=self.now, timeout=None, deadline_at=None,
                 cancel_requested_at=None,
@@ -285,9 +289,6 @@ class Model:
 
     def enqueue(
         self,
-        session: int,
-        answer: Answer,
-        *,
         kind: str,
         payload: Any,
         queue: str | None = "default",
@@ -301,23 +302,20 @@ class Model:
         retry_policy: str | None = None,
         timeout: timedelta | None = None,
     ) -> Answer:
-        found = self._queue(session, queue)
+        found = self._queue(queue)
         self._check_options(on_duplicate, max_attempts)
         self._check_job(run_at, delay)
-        self._lane(session, found.name, priority)
-        self._check_policy(session, retry_policy)
+        self._lane(found.name, priority)
+        self._check_policy(retry_policy)
         given = self._given(
             found, kind, payload, priority, run_at, delay, idempotency_key, key_ttl,
             max_attempts, retry_policy, timeout,
         )  # fmt: skip
-        id = answer[0][0] if answer else None  # noqa: A001
-        return [(self._store_given(session, given, on_duplicate, id)[0],)]
+        number = self.answer[0][0] if self.answer else None
+        return [(self._store_given(given, on_duplicate, number)[0],)]
 
     def enqueue_jobs(
         self,
-        session: int,
-        answer: Answer,
-        *,
         kinds: list[str],
         payloads: list[Any],
         queue: str | None = "default",
@@ -332,25 +330,24 @@ class Model:
         timeout: timedelta | None = None,
     ) -> Answer:
         count = len(payloads)
-        found = self._queue(session, queue)
-        self._check_policy(session, retry_policy)
+        found = self._queue(queue)
+        self._check_policy(retry_policy)
         self._check_options(on_duplicate, max_attempts)
         if len(kinds) not in (1, count):
             raise invalid("arrays of different lengths")
         for number in range(count):
             self._check_job(
-                run_ats[number] if run_ats else None,
-                delays[number] if delays else None,
+                run_ats[number] if run_ats else None, delays[number] if delays else None
             )
         keys = idempotency_keys or [None] * count
         if on_duplicate == "replace":
             for key in sorted({k for k in keys if k is not None}):
-                held = self.store.get(session, "key", found.name, key)
-                job = held and self.job(session, held.job_id)
+                held = self.store.get("key", found.name, key)
+                job = held and self.job(held.job_id)
                 if job and job.state in LIVE:
-                    self.store.lock(session, "job", held.job_id)
+                    self.store.lock("job", held.job_id)
         for priority in priorities or [0]:
-            self._lane(session, found.name, priority)
+            self._lane(found.name, priority)
         given = [
             self._given(
                 found,
@@ -368,10 +365,12 @@ class Model:
             for number in range(count)
         ]
         stored: list[Any] = [None] * count
-        must(answer is None or len(answer) == count, "one row for each job")
+        answer = self.answer or [(None,)] * count
+        must(len(answer) == count, "one row for each job")
         for number in sorted(range(count), key=lambda n: (keys[n] is None, keys[n], n)):
-            id = answer[number][0] if answer else None  # noqa: A001
-            stored[number] = self._store_given(session, given[number], on_duplicate, id)
+            stored[number] = self._store_given(
+                given[number], on_duplicate, answer[number][0]
+            )
         return stored
 
     def _check_options(self, on_duplicate: str, max_attempts: int | None) -> None:
@@ -420,91 +419,76 @@ class Model:
         )
 
     def _store_given(
-        self, session: int, given: Job, on_duplicate: str, number: Any
+        self, given: Job, on_duplicate: str, number: Any
     ) -> tuple[int, bool]:
         key = ("key", given.queue, given.idempotency_key)
         held: IdempotencyKey | None = None
         if given.idempotency_key is not None:
-            held = self.store.get(session, *key)
+            held = self.store.get(*key)
         if held and (held.expires_at is None or held.expires_at > self.now):
             if on_duplicate == "reject":
                 raise Refused("RT009", f"{key} is taken")
             if on_duplicate == "replace":
-                self._replace_job(session, given, held)
+                self._replace_job(given, held)
             return held.job_id, False
 
         if given.idempotency_key is not None:
-            self.store.wait_for(session, *key)
+            self.store.wait_for(*key)
         new = replace(given, id=self._new_id("job", number))
         if given.idempotency_key is not None:
-            self.store.put(session, IdempotencyKey(*key[1:], new.id), *key)
-        self._put(session, new)
+            self.store.put(IdempotencyKey(*key[1:], new.id), *key)
+        self._put(new)
         return new.id, True
 
-    def _replace_job(self, session: int, given: Job, held: IdempotencyKey) -> None:
-        old = self.job(session, held.job_id)
+    def _replace_job(self, given: Job, held: IdempotencyKey) -> None:
+        old = self.job(held.job_id)
         if old is None or old.state not in ("scheduled", "queued"):
             raise Refused("RT005", "the job to replace runs or has ended")
         self._put(
-            session,
             replace(
                 given, id=old.id, created_at=old.created_at, execution=old.execution
-            ),
+            )
         )
 
     # -- work ------------------------------------------------------------------------
 
-    def register_worker(
-        self, session: int, answer: Answer, *, name: str, lease: timedelta
-    ) -> Answer:
+    def register_worker(self, name: str, lease: timedelta) -> Answer:
         del name
-        number = self._new_id("worker", answer[0][0] if answer else None)
-        self.store.put(session, Worker(number, lease, self.now), "worker", number)
+        number = self._new_id("worker", self.answer[0][0] if self.answer else None)
+        self.store.put(Worker(number, lease, self.now), "worker", number)
         return [(number,)]
 
-    def heartbeat(self, session: int, answer: Answer, *, worker: int) -> Answer:
-        del answer
-        self._beat(session, self._living(session, worker))
-        return self._cancel_requests(session, worker)
+    def heartbeat(self, worker: int) -> Answer:
+        self._beat(self._living(worker))
+        return self._cancel_requests(worker)
 
-    def _beat(self, session: int, worker: Worker) -> None:
-        self.store.wait_for(session, "strong", worker.id)
-        self.store.put(
-            session, replace(worker, heartbeat_at=self.now), "worker", worker.id
-        )
+    def _beat(self, worker: Worker) -> None:
+        self.store.wait_for("strong", worker.id)
+        self.store.put(replace(worker, heartbeat_at=self.now), "worker", worker.id)
 
-    def _cancel_requests(self, session: int, worker: int) -> list[tuple[Any, ...]]:
+    def _cancel_requests(self, worker: int) -> list[tuple[Any, ...]]:
         return [
             (j.id, j.execution)
-            for j in self.live(session, "running")
+            for j in self.live("running")
             if j.worker_id == worker and j.cancel_requested_at
         ]
 
-    def claim_jobs(
-        self,
-        session: int,
-        answer: Answer,
-        *,
-        worker: int,
-        queues: list[str],
-        max_jobs: int = 1,
-    ) -> Answer:
+    def claim_jobs(self, worker: int, queues: list[str], max_jobs: int = 1) -> Answer:
         if max_jobs < 0:
             raise invalid("max_jobs")
         if not queues:
             raise invalid("queues")
-        found = [self._queue(session, name) for name in queues]
-        self._living(session, worker)
+        found = [self._queue(name) for name in queues]
+        self._living(worker)
         open_queues = {q.name for q in found if q.paused_at is None}
-        queued = [j for j in self.live(session, "queued") if j.queue in open_queues]
+        queued = [j for j in self.live("queued") if j.queue in open_queues]
         if max_jobs == 0 or not queued:
             return []
-        self._hold(session, worker)
-        free = [j for j in queued if not self.store.is_locked(session, "job", j.id)]
-        order = self._check_order(free, max_jobs, [row[0] for row in answer or []])
+        self._hold(worker)
+        free = [j for j in queued if not self.store.is_locked("job", j.id)]
+        order = self._check_order(free, max_jobs, self._claimed_ids())
         for job in order:
             self._put(
-                session,
                 replace(
                     job,
                     state="running",
@@ -513,7 +497,7 @@ class Model:
                     deadline_at=self.now + job.timeout if job.timeout else None,
                     attempt=job.attempt + 1,
                     execution=job.execution + 1,
-                ),
+                )
             )
         return [
             (
@@ -522,6 +506,13 @@ class Model:
             )
             for j in order
         ]  # fmt: skip
+
+    def _claimed_ids(self) -> list[int]:
+        """Return what the database claimed, with claim_jobs or with exchange."""
+        answer = self.answer or []
+        if answer and isinstance(answer[0][0], str):
+            return [row[1] for row in answer if row[0] == "claimed"]
+        return [row[0] for row in answer]
 
     def _check_order(self, free: list[Job], max_jobs: int, ids: list[int]) -> list[Job]:
         """Highest priority first, handed back ones in front, then by place.
@@ -555,27 +546,20 @@ class Model:
         return order
 
     def complete_jobs(
-        self,
-        session: int,
-        answer: Answer,
-        *,
-        ids: list[int],
-        executions: list[int],
-        results: list[Any] | None = None,
+        self, ids: list[int], executions: list[int], results: list[Any] | None = None
     ) -> Answer:
-        del answer
         if len(ids) != len(executions):
             raise invalid("ids and executions")
         settled = []
         for number, (id, execution) in enumerate(zip(ids, executions, strict=True)):  # noqa: A001
-            job = self.job(session, id)
+            job = self.job(id)
             if job is None or job.execution != execution:
                 continue
             if job.state == "running":
                 result = results[number] if results else None
-                self.store.wait_for(session, "job", id)
+                self.store.wait_for("job", id)
                 done = replace(job, result=result, reason=None)
-                self._finish(session, done, "completed")
+                self._finish(done, "completed")
                 settled.append((id,))
             elif job.state == "completed":
                 settled.append((id,))
@@ -583,22 +567,16 @@ class Model:
 
     def complete_job(
         self,
-        session: int,
-        answer: Answer,
-        *,
         id: int,  # noqa: A002
         execution: int,
         result: Any = None,
     ) -> Answer:
-        del answer
-        if not self.complete_jobs(
-            session, None, ids=[id], executions=[execution], results=[result]
-        ):
-            raise self._refusal(session, id, execution)
+        if not self.complete_jobs(ids=[id], executions=[execution], results=[result]):
+            raise self._refusal(id, execution)
         return [("",)]
 
-    def _refusal(self, session: int, id: int, execution: int) -> Refused:  # noqa: A002
-        job = self.job(session, id)
+    def _refusal(self, id: int, execution: int) -> Refused:  # noqa: A002
+        job = self.job(id)
         if job is None:
             return Refused("RT002", f"no job {id}")
         was_handed_back = job.state in ("scheduled", "queued") and job.execution > 0
@@ -610,86 +588,61 @@ class Model:
 
     def fail_jobs(
         self,
-        session: int,
-        answer: Answer,
-        *,
         ids: list[int],
         executions: list[int],
         errors: list[str],
         retryable: list[bool] | None = None,
         delays: list[timedelta | None] | None = None,
     ) -> Answer:
-        del answer
         self._check_delays([d for d in delays or [] if d is not None])
         tokens = list(zip(ids, executions, strict=True))
-        return self._end(session, tokens, "failed", errors, retryable, delays)
+        return self._end(tokens, "failed", errors, retryable, delays)
 
     def fail_job(
         self,
-        session: int,
-        answer: Answer,
-        *,
         id: int,  # noqa: A002
         execution: int,
         error: str,
         retryable: bool = True,
         delay: timedelta | None = None,
     ) -> Answer:
-        del answer
         settled = self.fail_jobs(
-            session, None, ids=[id], executions=[execution], errors=[error],
+            ids=[id], executions=[execution], errors=[error],
             retryable=[retryable], delays=[delay],
         )  # fmt: skip
         if not settled:
-            raise self._refusal(session, id, execution)
+            raise self._refusal(id, execution)
         return settled
 
-    def release_jobs(
-        self, session: int, answer: Answer, *, ids: list[int], executions: list[int]
-    ) -> Answer:
-        del answer
-        return self._end(session, list(zip(ids, executions, strict=True)), "released")
+    def release_jobs(self, ids: list[int], executions: list[int]) -> Answer:
+        return self._end(list(zip(ids, executions, strict=True)), "released")
 
     def release_job(
-        self, session: int, answer: Answer, *, id: int, execution: int  # noqa: A002
+        self, id: int, execution: int  # noqa: A002
     ) -> Answer:  # fmt: skip
-        del answer
-        settled = self._end(session, [(id, execution)], "released")
+        settled = self._end([(id, execution)], "released")
         if not settled:
-            raise self._refusal(session, id, execution)
+            raise self._refusal(id, execution)
         return settled
 
     def snooze_jobs(
-        self,
-        session: int,
-        answer: Answer,
-        *,
-        ids: list[int],
-        executions: list[int],
-        delays: list[timedelta | None],
+        self, ids: list[int], executions: list[int], delays: list[timedelta | None]
     ) -> Answer:
-        del answer
         if None in delays:
             raise invalid("delays")
         self._check_delays(delays)
         tokens = list(zip(ids, executions, strict=True))
-        return self._end(session, tokens, "snoozed", delays=delays)
+        return self._end(tokens, "snoozed", delays=delays)
 
     def snooze_job(
         self,
-        session: int,
-        answer: Answer,
-        *,
         id: int,  # noqa: A002
         execution: int,
         delay: timedelta,
     ) -> Answer:
-        del answer
-        settled = self.snooze_jobs(
-            session, None, ids=[id], executions=[execution], delays=[delay]
-        )
+        settled = self.snooze_jobs(ids=[id], executions=[execution], delays=[delay])
         if not settled:
-            raise self._refusal(session, id, execution)
+            raise self._refusal(id, execution)
         return settled
 
     def _check_delays(self, delays: list[Any]) -> None:
@@ -698,10 +651,9 @@ class Model:
 
     def _end(
         self,
-        session: int,
         tokens: list[Token],
         outcomes: str | list[str],
-        errors: list[str | None] | None = None,
+        errors: Sequence[str | None] | None = None,
         retryable: list[bool] | None = None,
         delays: list[timedelta | None] | None = None,
     ) -> list[tuple[Any, ...]]:
@@ -711,44 +663,40 @@ class Model:
             outcomes = [outcomes] * len(tokens)
         held = []
         for number, (id, execution) in enumerate(tokens):  # noqa: A001
-            job = self.job(session, id)
+            job = self.job(id)
             if job and job.state == "running" and job.execution == execution:
-                self.store.wait_for(session, "job", id)
+                self.store.wait_for("job", id)
                 held.append((job.place, number, job))
 
         settled = []
         for _, number, job in sorted(held, key=lambda h: h[:2]):
             ended = self._end_one(
-                session,
                 job,
                 outcomes[number],
                 errors[number] if errors else None,
                 retryable[number] if retryable else True,
                 delays[number] if delays else None,
             )
-            settled.append(
-                (job.id, ended, self._run_at_if_waiting(session, job.id, ended))
-            )
+            settled.append((job.id, ended, self._run_at_if_waiting(job.id, ended)))
         done = {job.id for _, _, job in held}
         for (id, execution), outcome in zip(tokens, outcomes, strict=True):  # noqa: A001
-            before = self.store.get(session, "execution", id, execution)
-            job_now = self.job(session, id)
-            if id not in done and before and job_now:
-                if before.outcome in (outcome, "cancelled"):
-                    settled.append((id, job_now.state, job_now.run_at))
+            before = self.store.get("execution", id, execution)
+            job_now = self.job(id)
+            is_repeated = before and before.outcome in (outcome, "cancelled")
+            if is_repeated and job_now and id not in done:
+                settled.append((id, job_now.state, job_now.run_at))
         return settled
 
     def _run_at_if_waiting(
-        self, session: int, id: int, state: str  # noqa: A002
+        self, id: int, state: str  # noqa: A002
     ) -> datetime | None:  # fmt: skip
         if state in ("dead", "cancelled"):
             return None
-        job = self.job(session, id)
+        job = self.job(id)
         return job.run_at if job else None
 
     def _end_one(
         self,
-        session: int,
         job: Job,
         outcome: str,
         error: str | None,
@@ -765,13 +713,13 @@ class Model:
             job.id, job.execution, job.attempt, job.worker_id, job.claimed_at, self.now,
             noted, error,
         )  # fmt: skip
-        self.store.put(session, ended, "execution", job.id, job.execution)
+        self.store.put(ended, "execution", job.id, job.execution)
 
         lost_count = job.lost_count + (outcome == "lost")
         attempt = job.attempt if is_charged else job.attempt - 1
-        queue = self._queue(session, job.queue)
+        queue = self._queue(job.queue)
         if is_cancelled:
-            self._finish(session, job, "cancelled")
+            self._finish(job, "cancelled")
             return "cancelled"
         reason = None
         if is_charged and not is_retryable:
@@ -781,15 +729,15 @@ class Model:
         elif outcome == "lost" and lost_count >= queue.max_lost:
             reason = "worker_lost"
         if reason:
-            self._free_key(session, job)
+            self._free_key(job)
             dead = replace(
                 job, state="dead", attempt=attempt, lost_count=lost_count,
                 finished_at=self.now, reason=reason, error=error, deadline_at=None,
             )  # fmt: skip
-            self._put(session, dead)
+            self._put(dead)
             return "dead"
 
-        due = self._due_after(session, job, outcome, delay)
+        due = self._due_after(job, outcome, delay)
         is_due = due <= self.now
         state = "queued" if is_due else "scheduled"
         waiting = replace(
@@ -798,22 +746,16 @@ class Model:
             place=self._place() if is_due else 0,
             worker_id=None, claimed_at=None, deadline_at=None,
         )  # fmt: skip
-        self._put(session, waiting)
+        self._put(waiting)
         return state
 
-    def _due_after(
-        self,
-        session: int,
-        job: Job,
-        outcome: str,
-        delay: timedelta | None,
-    ) -> datetime:
+    def _due_after(self, job: Job, outcome: str, delay: timedelta | None) -> datetime:
         if outcome in ("released", "lost"):
             return job.run_at
         if delay is not None:
             return self.now + delay
-        name = job.policy or self._queue(session, job.queue).policy
-        policy: Policy = self.store.get(session, "policy", name)
+        name = job.policy or self._queue(job.queue).policy
+        policy: Policy = self.store.get("policy", name)
         shortest, longest = policy.delays(job.attempt)
         run_at = self.seen_run_ats.get(job.id, self.now)
         must(
@@ -822,47 +764,34 @@ class Model:
         )
         return run_at
 
-    def deregister_worker(self, session: int, answer: Answer, *, worker: int) -> Answer:
-        del answer
-        if self.store.get(session, "worker", worker) is not None:
-            if self._is_worker_locked(session, worker):
-                self.store.wait_for(session, "worker", worker)
-                self.store.wait_for(session, "hold", worker)
-                self.store.wait_for(session, "strong", worker)
-            self.store.mark(session, "strong", worker)
-        found = self._living(session, worker)
-        tokens = self._running(session, worker)
-        self._end(session, tokens, "released")
-        self.store.put(session, replace(found, ended_at=self.now), "worker", worker)
+    def deregister_worker(self, worker: int) -> Answer:
+        if self.store.get("worker", worker) is not None:
+            if self._is_worker_locked(worker):
+                self.store.wait_for("worker", worker)
+                self.store.wait_for("hold", worker)
+                self.store.wait_for("strong", worker)
+            self.store.mark("strong", worker)
+        found = self._living(worker)
+        tokens = self._running(worker)
+        self._end(tokens, "released")
+        self.store.put(replace(found, ended_at=self.now), "worker", worker)
         return [(len(tokens),)]
 
-    def _running(self, session: int, worker: int) -> list[Token]:
+    def _running(self, worker: int) -> list[Token]:
         return [
-            (j.id, j.execution)
-            for j in self.live(session, "running")
-            if j.worker_id == worker
+            (j.id, j.execution) for j in self.live("running") if j.worker_id == worker
         ]
 
     def release_stray_jobs(
-        self,
-        session: int,
-        answer: Answer,
-        *,
-        worker: int,
-        ids: list[int],
-        executions: list[int],
+        self, worker: int, ids: list[int], executions: list[int]
     ) -> Answer:
-        del answer
-        self._hold(session, worker)
+        self._hold(worker)
         known = set(zip(ids, executions, strict=True))
-        stray = [t for t in self._running(session, worker) if t not in known]
-        return self._end(session, stray, "released")
+        stray = [t for t in self._running(worker) if t not in known]
+        return self._end(stray, "released")
 
     def exchange(
         self,
-        session: int,
-        answer: Answer,
-        *,
         worker: int,
         queues: list[str],
         max_jobs: int = 0,
@@ -870,21 +799,21 @@ class Model:
         completed_executions: list[int] | None = None,
         returned: list[dict[str, Any]] | None = None,
     ) -> Answer:
-        found = self._living(session, worker)
+        found = self._living(worker)
         if found.heartbeat_at <= self.now - found.lease / 6:
-            self._beat(session, found)
+            self._beat(found)
         if max_jobs > 0 and (completed_ids is not None or returned is not None):
-            self._hold(session, worker)
+            self._hold(worker)
         if completed_ids is not None and returned is not None:
             for id in completed_ids + [r["id"] for r in returned]:  # noqa: A001
-                job = self.job(session, id)
+                job = self.job(id)
                 if job and job.state in LIVE:
-                    self.store.lock(session, "job", id)
+                    self.store.lock("job", id)
 
         refused: list[Token] = []
         if completed_ids is not None and completed_executions is not None:
             completed = self.complete_jobs(
-                session, None, ids=completed_ids, executions=completed_executions
+                ids=completed_ids, executions=completed_executions
             )
             refused += self._unsettled(
                 list(zip(completed_ids, completed_executions, strict=True)), completed
@@ -892,7 +821,6 @@ class Model:
         if returned is not None:
             tokens = [(r["id"], r["execution"]) for r in returned]
             ended = self._end(
-                session,
                 tokens,
                 [r["outcome"] for r in returned],
                 [r.get("error") for r in returned],
@@ -903,20 +831,14 @@ class Model:
                 ],
             )
             refused += self._unsettled(tokens, ended)
-        cancels = self._cancel_requests(session, worker)
-        claimed = self.claim_jobs(
-            session,
-            [row[1:] for row in answer or [] if row[0] == "claimed"],
-            worker=worker,
-            queues=queues,
-            max_jobs=max_jobs,
-        )
+        cancels = self._cancel_requests(worker)
+        claimed = self.claim_jobs(worker=worker, queues=queues, max_jobs=max_jobs)
         nothing = (None,) * 9
         return [
             *(("refused", *token, *nothing) for token in refused),
             *(("cancel", *token, *nothing) for token in cancels),
             *(("claimed", *row) for row in claimed or []),
-            ("next", *nothing, self.next_due(session), None),
+            ("next", *nothing, self.next_due(), None),
         ]
 
     def _unsettled(self, tokens: list[Token], settled: Answer) -> list[Token]:
@@ -925,121 +847,107 @@ class Model:
 
     # -- maintain --------------------------------------------------------------------
 
-    def promote_jobs(
-        self, session: int, answer: Answer, *, max_jobs: int = 1000
-    ) -> Answer:
-        del answer
+    def promote_jobs(self, max_jobs: int = 1000) -> Answer:
         due = [
             j
-            for j in self.live(session, "scheduled")
-            if j.run_at <= self.now and not self.store.is_locked(session, "job", j.id)
+            for j in self.live("scheduled")
+            if j.run_at <= self.now and not self.store.is_locked("job", j.id)
         ]
         due = sorted(due, key=lambda j: (j.run_at, j.id))[:max_jobs]
         for job in due:
-            self._put(session, replace(job, state="queued", place=self._place()))
+            self._put(replace(job, state="queued", place=self._place()))
         return [(len(due),)]
 
-    def reap_workers(
-        self, session: int, answer: Answer, *, max_jobs: int = 1000
-    ) -> Answer:
-        del answer
+    def reap_workers(self, max_jobs: int = 1000) -> Answer:
         expired = [
             w
-            for w in self.workers(session)
+            for w in self.workers()
             if w.is_living
             and w.heartbeat_at + w.lease <= self.now
-            and not self._is_worker_locked(session, w.id)
+            and not self._is_worker_locked(w.id)
         ]
         for worker in expired:
-            self.store.mark(session, "strong", worker.id)
+            self.store.mark("strong", worker.id)
             lost = replace(worker, lost_at=self.now)
-            self.store.put(session, lost, "worker", worker.id)
+            self.store.put(lost, "worker", worker.id)
 
-        lost_ids = {w.id for w in self.workers(session) if w.lost_at and not w.ended_at}
+        lost_ids = {w.id for w in self.workers() if w.lost_at and not w.ended_at}
         orphans = [
             (j.id, j.execution)
-            for j in self.live(session, "running")
-            if j.worker_id in lost_ids
-            and not self.store.is_locked(session, "job", j.id)
+            for j in self.live("running")
+            if j.worker_id in lost_ids and not self.store.is_locked("job", j.id)
         ][:max_jobs]
         errors: list[str | None] = ["worker lost"] * len(orphans)
-        self._end(session, orphans, "lost", errors)
+        self._end(orphans, "lost", errors)
         for number in lost_ids:
-            if not self._running(session, number):
-                gone = replace(
-                    self.store.get(session, "worker", number), ended_at=self.now
-                )
-                self.store.put(session, gone, "worker", number)
+            if not self._running(number):
+                gone = replace(self.store.get("worker", number), ended_at=self.now)
+                self.store.put(gone, "worker", number)
         return [(len(expired), len(orphans))]
 
-    def time_out_jobs(self, session: int, answer: Answer) -> Answer:
-        del answer
+    def time_out_jobs(self) -> Answer:
         late = [
             (j.id, j.execution)
-            for j in self.live(session, "running")
+            for j in self.live("running")
             if j.deadline_at
             and j.deadline_at <= self.now - GRACE
-            and not self.store.is_locked(session, "job", j.id)
+            and not self.store.is_locked("job", j.id)
         ]
         errors: list[str | None] = ["timed out, and its worker did not end it"]
-        self._end(session, late, "timed_out", errors * len(late))
+        self._end(late, "timed_out", errors * len(late))
         return [(len(late),)]
 
-    def purge_archive(self, session: int, answer: Answer) -> Answer:
-        del answer
+    def purge_archive(self) -> Answer:
         purged = 0
-        for queue in self.store.all(session, "queue"):
+        for queue in self.store.all("queue"):
             if not queue.retention:
                 continue
             cutoff = self.now - queue.retention
             cutoff -= timedelta(seconds=cutoff.timestamp() % 300)
             if queue.purged_before >= cutoff:
                 continue
-            for job in self.live(session, "completed", "cancelled"):
+            for job in self.live("completed", "cancelled"):
                 assert job.finished_at is not None
                 if (
                     job.queue == queue.name
                     and queue.purged_before <= job.finished_at < cutoff
                 ):
-                    self.store.put(session, None, "job", job.id)
+                    self.store.put(None, "job", job.id)
                     purged += 1
             done = replace(queue, purged_before=cutoff)
-            self.store.put(session, done, "queue", queue.name)
+            self.store.put(done, "queue", queue.name)
         return [(purged,)]
 
-    def purge_keys(self, session: int, answer: Answer) -> Answer:
-        del answer
+    def purge_keys(self) -> Answer:
         expired = [
             key
-            for key in self.store.all(session, "key")
+            for key in self.store.all("key")
             if key.expires_at
             and key.expires_at <= self.now
-            and not self.store.is_locked(session, "key", key.queue, key.key)
+            and not self.store.is_locked("key", key.queue, key.key)
         ]
         for key in expired:
-            self.store.put(session, None, "key", key.queue, key.key)
+            self.store.put(None, "key", key.queue, key.key)
         return [(len(expired),)]
 
-    def purge_workers(self, session: int, answer: Answer) -> Answer:
-        del answer
+    def purge_workers(self) -> Answer:
         gone = [
             w
-            for w in self.workers(session)
+            for w in self.workers()
             if w.ended_at and w.ended_at < self.now - WORKER_RETENTION
         ]
         for worker in gone:
-            self.store.put(session, None, "worker", worker.id)
+            self.store.put(None, "worker", worker.id)
         return [(len(gone),)]
 
-    def maintain(self, session: int, answer: Answer) -> Answer:
-        del answer
-        fired = self.materialize_schedules(session, None)
-        promoted = self.promote_jobs(session, None)
-        reaped = self.reap_workers(session, None)
-        timed_out = self.time_out_jobs(session, None)
-        purged = self.purge_archive(session, None)
-        self.purge_keys(session, None)
-        self.purge_workers(session, None)
+    def maintain(self) -> Answer:
+        fired = self.materialize_schedules()
+        promoted = self.promote_jobs()
+        reaped = self.reap_workers()
+        timed_out = self.time_out_jobs()
+        purged = self.purge_archive()
+        self.purge_keys()
+        self.purge_workers()
         assert fired
         assert promoted
         assert reaped
@@ -1051,86 +959,73 @@ class Model:
                 *reaped[0],
                 timed_out[0][0],
                 purged[0][0],
-                self.next_due(session),
+                self.next_due(),
             )
         ]
 
     # -- operate ---------------------------------------------------------------------
 
-    def cancel_jobs(
-        self, session: int, answer: Answer, *, ids: list[int], reason: str | None = None
-    ) -> Answer:
-        del answer
+    def cancel_jobs(self, ids: list[int], reason: str | None = None) -> Answer:
         settled = []
         for id in sorted(set(ids)):  # noqa: A001
-            job = self.job(session, id)
+            job = self.job(id)
             if job is None or job.state not in LIVE:
                 continue
-            self.store.wait_for(session, "job", id)
+            self.store.wait_for("job", id)
             if job.state == "running":
                 asked = replace(
                     job,
                     cancel_requested_at=job.cancel_requested_at or self.now,
                     reason=job.reason or reason,
                 )
-                self._put(session, asked)
+                self._put(asked)
                 settled.append((id, "running", None))
             else:
-                self._finish(session, replace(job, reason=reason), "cancelled")
+                self._finish(replace(job, reason=reason), "cancelled")
                 settled.append((id, "cancelled", None))
         return settled
 
     def cancel_job(
         self,
-        session: int,
-        answer: Answer,
-        *,
         id: int,  # noqa: A002
         reason: str | None = None,
     ) -> Answer:
-        del answer
-        settled = self.cancel_jobs(session, None, ids=[id], reason=reason)
+        settled = self.cancel_jobs(ids=[id], reason=reason)
         if not settled:
-            job = self.job(session, id)
+            job = self.job(id)
             code = "RT005" if job else "RT002"
             raise Refused(code, f"job {id} is {job.state if job else 'not there'}")
         return settled
 
-    def _dead(
-        self, session: int, ids: list[int] | None, queue: str | None
-    ) -> list[Job]:
+    def _dead(self, ids: list[int] | None, queue: str | None) -> list[Job]:
         if ids is None and queue is None:
             raise invalid("filter")
         if queue is not None:
-            self._queue(session, queue)
+            self._queue(queue)
         found = [
             j
-            for j in self.live(session, "dead")
+            for j in self.live("dead")
             if (ids is None or j.id in ids)
             and (queue is None or j.queue == queue)
-            and not self.store.is_locked(session, "job", j.id)
+            and not self.store.is_locked("job", j.id)
         ]
         for job in found:
-            self.store.lock(session, "job", job.id)
+            self.store.lock("job", job.id)
         return sorted(found, key=lambda j: (j.finished_at, j.id))
 
     def replay_dead(
         self,
-        session: int,
-        answer: Answer,
-        *,
         ids: list[int] | None = None,
         queue: str | None = None,
         payload_patch: dict[str, Any] | None = None,
     ) -> Answer:
-        del answer
-        found = self._dead(session, ids, queue)
+        found = self._dead(ids, queue)
         kept = set()
         for job in sorted(found, key=lambda j: (j.idempotency_key or "", j.id)):
             if job.idempotency_key is None:
                 continue
             key = ("key", job.queue, job.idempotency_key)
-            held = self.store.get(session, *key)
+            held = self.store.get(*key)
             if (
                 held
                 and held.job_id != job.id
@@ -1138,13 +1033,12 @@ class Model:
             ):
                 kept.add(job.id)
                 continue
-            self.store.put(session, IdempotencyKey(*key[1:], job.id), *key)
+            self.store.put(IdempotencyKey(*key[1:], job.id), *key)
         revived = []
         for job in found:
             if job.id in kept:
                 continue
             self._put(
-                session,
                 replace(
                     job, state="queued", run_at=self.now, attempt=0, lost_count=0,
                     worker_id=None, claimed_at=None, finished_at=None, reason=None,
@@ -1156,100 +1050,77 @@ class Model:
         return revived
 
     def purge_dead(
-        self,
-        session: int,
-        answer: Answer,
-        *,
-        ids: list[int] | None = None,
-        queue: str | None = None,
+        self, ids: list[int] | None = None, queue: str | None = None
     ) -> Answer:
-        del answer
-        found = self._dead(session, ids, queue)
+        found = self._dead(ids, queue)
         for job in found:
-            self.store.put(session, None, "job", job.id)
+            self.store.put(None, "job", job.id)
         return [(len(found),)]
 
-    def create_queue(
-        self, session: int, answer: Answer, *, queue: str, **settings: Any
-    ) -> Answer:
-        del answer
+    def create_queue(self, queue: str, **settings: Any) -> Answer:
         policy = settings.pop("retry_policy", "default")
-        self._check_policy(session, policy)
-        self.store.wait_for(session, "queue", queue)
-        if self.store.get(session, "queue", queue) is not None:
+        self._check_policy(policy)
+        self.store.wait_for("queue", queue)
+        if self.store.get("queue", queue) is not None:
             raise Refused("42710", f"queue {queue} exists")
         new = Queue(queue, policy=policy, **settings)
-        self.store.put(session, new, "queue", queue)
-        self._lane(session, queue, 0)
+        self.store.put(new, "queue", queue)
+        self._lane(queue, 0)
         return [("",)]
 
-    def alter_queue(
-        self, session: int, answer: Answer, *, queue: str, **settings: Any
-    ) -> Answer:
-        del answer
-        found = self._queue(session, queue)
+    def alter_queue(self, queue: str, **settings: Any) -> Answer:
+        found = self._queue(queue)
         if "retry_policy" in settings:
             settings["policy"] = settings.pop("retry_policy")
-            self._check_policy(session, settings["policy"])
-        self.store.put(session, replace(found, **settings), "queue", queue)
+            self._check_policy(settings["policy"])
+        self.store.put(replace(found, **settings), "queue", queue)
         return [("",)]
 
-    def pause_queue(self, session: int, answer: Answer, *, queue: str) -> Answer:
-        del answer
-        found = self._queue(session, queue)
+    def pause_queue(self, queue: str) -> Answer:
+        found = self._queue(queue)
         if found.paused_at is not None:
             return [(False,)]
-        self.store.put(session, replace(found, paused_at=self.now), "queue", queue)
+        self.store.put(replace(found, paused_at=self.now), "queue", queue)
         return [(True,)]
 
-    def resume_queue(self, session: int, answer: Answer, *, queue: str) -> Answer:
-        del answer
-        found = self._queue(session, queue)
+    def resume_queue(self, queue: str) -> Answer:
+        found = self._queue(queue)
         if found.paused_at is None:
             return [(False,)]
-        self.store.put(session, replace(found, paused_at=None), "queue", queue)
+        self.store.put(replace(found, paused_at=None), "queue", queue)
         return [(True,)]
 
     def create_retry_policy(
         self,
-        session: int,
-        answer: Answer,
-        *,
         policy: str,
         base: timedelta,
         strategy: str = "fixed",
         jitter: str = "none",
     ) -> Answer:
-        del answer, strategy, jitter
-        self.store.wait_for(session, "policy", policy)
-        if self.store.get(session, "policy", policy) is not None:
+        del strategy, jitter
+        self.store.wait_for("policy", policy)
+        if self.store.get("policy", policy) is not None:
             raise Refused("42710", f"retry policy {policy} exists")
-        self.store.put(session, Policy(policy, base), "policy", policy)
+        self.store.put(Policy(policy, base), "policy", policy)
         return [("",)]
 
-    def alter_retry_policy(
-        self, session: int, answer: Answer, *, policy: str, base: timedelta
-    ) -> Answer:
-        del answer
-        self._check_policy(session, policy)
-        found = self.store.get(session, "policy", policy)
-        self.store.put(session, replace(found, base=base), "policy", policy)
+    def alter_retry_policy(self, policy: str, base: timedelta) -> Answer:
+        self._check_policy(policy)
+        found = self.store.get("policy", policy)
+        self.store.put(replace(found, base=base), "policy", policy)
         return [("",)]
 
     # -- schedules -------------------------------------------------------------------
 
-    def _schedule(self, session: int, name: str) -> Schedule:
-        found: Schedule | None = self.store.get(session, "schedule", name)
+    def _schedule(self, name: str) -> Schedule:
+        found: Schedule | None = self.store.get("schedule", name)
         if found is None:
             raise Refused("42704", f"no schedule {name}")
-        self.store.lock(session, "schedule", name)
+        self.store.lock("schedule", name)
         return found
 
     def create_schedule(
         self,
-        session: int,
-        answer: Answer,
-        *,
         schedule: str,
         expression: str,
         kind: str,
@@ -1257,73 +1128,66 @@ class Model:
         priority: int,
         overlap: str,
     ) -> Answer:
-        del answer, expression, kind
-        self._queue(session, queue)
-        old: Schedule | None = self.store.get(session, "schedule", schedule)
+        del expression, kind
+        self._queue(queue)
+        old: Schedule | None = self.store.get("schedule", schedule)
         if old is None:
             number = self.seen_sequences["schedule"]
             new = Schedule(schedule, queue, priority, overlap, self.now, number)
-            self.store.put(session, new, "schedule", schedule)
+            self.store.put(new, "schedule", schedule)
             return [("created",)]
-        self.store.lock(session, "schedule", schedule)
+        self.store.lock("schedule", schedule)
         if (old.queue, old.priority, old.overlap) == (queue, priority, overlap):
             return [("unchanged",)]
         raise Refused("42710", f"schedule {schedule} exists")
 
-    def pause_schedule(self, session: int, answer: Answer, *, schedule: str) -> Answer:
-        del answer
-        found = self._schedule(session, schedule)
+    def pause_schedule(self, schedule: str) -> Answer:
+        found = self._schedule(schedule)
         if found.paused_at is not None:
             return [(False,)]
         paused = replace(found, paused_at=self.now)
-        self.store.put(session, paused, "schedule", schedule)
+        self.store.put(paused, "schedule", schedule)
         return [(True,)]
 
-    def resume_schedule(self, session: int, answer: Answer, *, schedule: str) -> Answer:
-        del answer
-        found = self._schedule(session, schedule)
+    def resume_schedule(self, schedule: str) -> Answer:
+        found = self._schedule(schedule)
         if found.paused_at is None:
             return [(False,)]
         resumed = replace(found, paused_at=None, checked_at=self.now)
-        self.store.put(session, resumed, "schedule", schedule)
+        self.store.put(resumed, "schedule", schedule)
         return [(True,)]
 
-    def drop_schedule(self, session: int, answer: Answer, *, schedule: str) -> Answer:
-        del answer
-        if self.store.get(session, "schedule", schedule) is None:
+    def drop_schedule(self, schedule: str) -> Answer:
+        if self.store.get("schedule", schedule) is None:
             return [(False,)]
-        self.store.put(session, None, "schedule", schedule)
+        self.store.put(None, "schedule", schedule)
         return [(True,)]
 
-    def _is_busy(self, session: int, schedule: Schedule) -> bool:
-        last = schedule.last_job_id and self.job(session, schedule.last_job_id)
-        return schedule.overlap == "skip" and bool(last) and last.state in LIVE
+    def _is_busy(self, schedule: Schedule) -> bool:
+        last = self.job(schedule.last_job_id or 0)
+        return schedule.overlap == "skip" and last is not None and last.state in LIVE
 
-    def run_schedule_now(
-        self, session: int, answer: Answer, *, schedule: str
-    ) -> Answer:
-        found = self._schedule(session, schedule)
-        if self._is_busy(session, found):
+    def run_schedule_now(self, schedule: str) -> Answer:
+        found = self._schedule(schedule)
+        if self._is_busy(found):
             return [(None,)]
-        del answer
-        enqueued = self._fire(session, found, self.now, None)
+        enqueued = self._fire(found, self.now, None)
         fired = replace(found, last_job_id=enqueued)
-        self.store.put(session, fired, "schedule", schedule)
+        self.store.put(fired, "schedule", schedule)
         return [(enqueued,)]
 
-    def materialize_schedules(self, session: int, answer: Answer) -> Answer:
-        del answer
+    def materialize_schedules(self) -> Answer:
         count = 0
-        for schedule in self.store.all(session, "schedule"):
+        for schedule in self.store.all("schedule"):
             fire = schedule.next_fire
             if fire is None or fire > self.now:
                 continue
-            if self.store.is_locked(session, "schedule", schedule.name):
+            if self.store.is_locked("schedule", schedule.name):
                 continue
-            count += self._materialize(session, schedule)
+            count += self._materialize(schedule)
         return [(count,)]
 
-    def _materialize(self, session: int, schedule: Schedule) -> int:
+    def _materialize(self, schedule: Schedule) -> int:
         """Fire for the latest full minute, and count the others as missed."""
         due = self.now.replace(second=0, microsecond=0)
         first = schedule.next_fire
@@ -1332,21 +1196,19 @@ class Model:
         looked = replace(
             schedule, checked_at=self.now, missed_count=schedule.missed_count + missed
         )
-        if self._is_busy(session, schedule):
+        if self._is_busy(schedule):
             looked = replace(looked, overlapped_count=looked.overlapped_count + 1)
-            self.store.put(session, looked, "schedule", schedule.name)
+            self.store.put(looked, "schedule", schedule.name)
             return 0
         key = f"schedule:{schedule.id}:{int(due.timestamp())}"
-        enqueued = self._fire(session, schedule, due, key)
+        enqueued = self._fire(schedule, due, key)
         fired = replace(looked, last_due_at=due, last_job_id=enqueued)
-        self.store.put(session, fired, "schedule", schedule.name)
+        self.store.put(fired, "schedule", schedule.name)
         return 1
 
-    def _fire(
-        self, session: int, schedule: Schedule, due: datetime, key: str | None
-    ) -> int:
-        queue = self._queue(session, schedule.queue)
-        self._lane(session, queue.name, schedule.priority)
+    def _fire(self, schedule: Schedule, due: datetime, key: str | None) -> int:
+        queue = self._queue(schedule.queue)
+        self._lane(queue.name, schedule.priority)
         payload = {
             "schedule": {
                 "name": schedule.name, "due_at": due.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -1356,13 +1218,13 @@ class Model:
             queue, "fired", payload, schedule.priority, due, None, key, None, None,
             None, None,
         )  # fmt: skip
-        return self._store_given(session, given, "keep", self.seen_sequences["job"])[0]
+        return self._store_given(given, "keep", self.seen_sequences["job"])[0]
 
     # -- what the views show ---------------------------------------------------------
 
-    def picture(self, session: int) -> dict[str, list[tuple[Any, ...]]]:
+    def picture(self) -> dict[str, list[tuple[Any, ...]]]:
         """Return what the session's queries would return, section by section."""
-        jobs = self.jobs(session)
+        jobs = self.jobs()
         lanes: dict[tuple[Any, ...], list[Job]] = {}
         for job in jobs:
             if job.state == "queued":
@@ -1376,7 +1238,7 @@ class Model:
             ],
             "executions": [
                 tuple(getattr(x, f.name) for f in fields(Execution))
-                for x in self.executions(session)
+                for x in self.executions()
             ],
             "dead_letters": [
                 (j.id, j.queue, j.reason, j.error, j.finished_at, j.idempotency_key)
@@ -1384,12 +1246,11 @@ class Model:
                 if j.state == "dead"
             ],
             "keys": [
-                (k.queue, k.key, k.job_id, k.expires_at)
-                for k in self.store.all(session, "key")
+                (k.queue, k.key, k.job_id, k.expires_at) for k in self.store.all("key")
             ],
             "workers": [
                 (w.id, w.lease, w.heartbeat_at, w.lost_at, w.ended_at)
-                for w in self.workers(session)
+                for w in self.workers()
             ],
             "queues": [
                 (
@@ -1399,9 +1260,9 @@ class Model:
                         sum(j.queue == q.name and j.state == state for j in jobs)
                         for state in (*LIVE, "dead")
                     ),
-                    *self.tallies(session, q.name),
+                    *self.tallies(q.name),
                 )
-                for q in self.store.all(session, "queue")
+                for q in self.store.all("queue")
             ],
             "schedules": [
                 (
@@ -1413,6 +1274,6 @@ class Model:
                     s.missed_count,
                     s.overlapped_count,
                 )
-                for s in self.store.all(session, "schedule")
+                for s in self.store.all("schedule")
             ],
         }

@@ -8,9 +8,8 @@ must be what `model.Model` says. A failure prints its history as SQL to paste.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
 from hypothesis import strategies as st
@@ -26,15 +25,18 @@ from invariants import violations
 from model import BEGIN, LIVE, SHOWN, Job, Model
 from model_store import Refused
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Connection: TypeAlias = psycopg.Connection[Any]
 
 OBSERVER = 0
 SESSIONS = (1, 2, 3)
-OPTIONS = "-c timezone=UTC -c lock_timeout=20ms -c jit=off"
+_OPTIONS = "-c timezone=UTC -c lock_timeout=20ms -c jit=off"
 
 # The clock is a setting of the session. Positions are far apart, so that floors move
 # with every few jobs and not with every few hundred.
-SET_UP = """
+_CLOCK = """
 create or replace function rota._now()
 returns timestamptz
 language sql
@@ -44,6 +46,23 @@ as $$
     select current_setting('test.now')::timestamptz
 $$;
 alter sequence rota.position_seq increment by 100;
+"""
+
+# A vacuum would for moments lock the tables that it shortens.
+_NO_VACUUM = """
+do $$
+declare
+    v_table regclass;
+begin
+    for v_table in
+        select c.oid
+        from pg_class as c
+        where c.relnamespace = 'rota'::regnamespace and c.relkind = 'r'
+    loop
+        execute format('alter table %s set (autovacuum_enabled = off)', v_table);
+    end loop;
+end;
+$$
 """
 
 _RESET = """
@@ -167,13 +186,18 @@ def difference(
     ]
 
 
-@dataclass
 class Database:
     """The connections of a run, used for one history after the other."""
 
-    sessions: dict[int, Connection]
-
-    def __post_init__(self) -> None:
+    def __init__(self, connect: Callable[..., Connection]) -> None:
+        self.sessions = {n: connect(options=_OPTIONS) for n in (OBSERVER, *SESSIONS)}
+        self.count = 0
+        observer = self.sessions[OBSERVER]
+        observer.execute(_CLOCK.encode())
+        self.reset()
+        observer.execute(b"select rota.alter_settings(worker_retention => '1 hour')")
+        observer.execute(b"select rota.ensure_partitions()")
+        observer.execute(_NO_VACUUM.encode())
         for connection in self.sessions.values():
             connection.prepare_threshold = None  # or a rollback forgets them
             for name, query in _PICTURE.items():
@@ -181,10 +205,13 @@ class Database:
 
     def reset(self) -> None:
         for connection in self.sessions.values():
-            connection.rollback() if connection.info.transaction_status else None
+            connection.rollback()
             connection.execute("reset all")
             connection.execute(f"set test.now = '{BEGIN}'".encode())
         self.sessions[OBSERVER].execute(_RESET.encode())
+        self.count += 1
+        if self.count % 100 == 0:
+            self.sessions[OBSERVER].execute("vacuum (truncate off)")
 
 
 class History(RuleBasedStateMachine):
@@ -220,8 +247,10 @@ class History(RuleBasedStateMachine):
         last_ids = dict(model.last_ids)
         expected: Any
         try:
-            with model.store.statement(session):
-                expected = getattr(model, verb)(session, answer, **values)
+            model.store.session = session
+            model.answer = answer
+            with model.store.statement():
+                expected = getattr(model, verb)(**values)
         except Refused as refused:
             model.last_ids = last_ids
             if refused.code != code:
@@ -268,7 +297,8 @@ class History(RuleBasedStateMachine):
         return picture
 
     def _compare(self, session: int, seen: dict[str, list[tuple[Any, ...]]]) -> None:
-        for name, expected in self.model.picture(session).items():
+        self.model.store.session = session
+        for name, expected in self.model.picture().items():
             if lines := difference(seen[name], expected):
                 who = "the others" if session == OBSERVER else f"session {session}"
                 self.fail(f"{name}, as {who} see them:", *lines)
@@ -318,16 +348,17 @@ class History(RuleBasedStateMachine):
 
     def pick_job(self, session: int, which: int, *states: str) -> Job | None:
         """Return mostly one in these states, but every eighth time any job."""
-        jobs = self.model.live(session, *states)
+        self.model.store.session = session
+        jobs = self.model.live(*states)
         if not jobs or which % 8 == 7:
-            jobs = self.model.jobs(session)
+            jobs = self.model.jobs()
         found: Job | None = self.pick(jobs, which // 8)
         return found
 
     def pick_tokens(
         self, session: int, picks: list[tuple[int, int]]
     ) -> list[tuple[int, int]]:
-        tokens = {}
+        tokens: dict[int, int] = {}
         for which, offset in picks:
             job = self.pick_job(session, which, "running")
             if job is None:
@@ -337,7 +368,8 @@ class History(RuleBasedStateMachine):
         return list(tokens.items())
 
     def pick_worker(self, session: int, which: int) -> int:
-        workers = self.model.workers(session)
+        self.model.store.session = session
+        workers = self.model.workers()
         living = [w.id for w in workers if w.is_living]
         if which % 8 == 7 or not living:
             return int(self.pick([w.id for w in workers], which // 8, 99))
@@ -478,7 +510,7 @@ class History(RuleBasedStateMachine):
 
     def claim(self, session: int, which: int, most: int) -> None:
         worker = self.pick_worker(session, which)
-        queues = [q.name for q in self.model.store.all(session, "queue")]
+        queues = [q.name for q in self.model.store.all("queue")]
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
 
     @rule(
@@ -597,7 +629,8 @@ class History(RuleBasedStateMachine):
         if session not in self.model.store.open:
             self._note(session, "begin")
             self.database.sessions[session].execute("begin")
-            self.model.store.begin(session)
+            self.model.store.session = session
+            self.model.store.begin()
             self.savepoints[session] = 0
         elif how == "savepoint":
             self.savepoint(session)
@@ -607,7 +640,9 @@ class History(RuleBasedStateMachine):
     def end(self, session: int, how: str) -> None:
         self._note(session, how)
         self.database.sessions[session].execute(how.encode())
-        getattr(self.model.store, how)(session)
+        self.savepoints[session] = 0
+        self.model.store.session = session
+        getattr(self.model.store, how)()
         self._compare(session, self._look(session))
 
     def savepoint(self, session: int) -> None:
@@ -615,23 +650,22 @@ class History(RuleBasedStateMachine):
         name = f"s{self.savepoints[session]}"
         self._note(session, f"savepoint {name}")
         self.database.sessions[session].execute(f"savepoint {name}".encode())
-        self.model.store.savepoint(session)
+        self.model.store.session = session
+        self.model.store.savepoint()
 
     @precondition(lambda self: any(self.savepoints.values()))
     @rule(which=number, is_kept=flag)
     def end_savepoint(self, which: int, is_kept: bool) -> None:
         session = self.pick([s for s, n in self.savepoints.items() if n], which)
-        if session not in self.model.store.open:
-            self.savepoints[session] = 0
-            return
         name = f"s{self.savepoints[session]}"
         self.savepoints[session] -= 1
         parts = [f"release {name}"]
+        self.model.store.session = session
         if not is_kept:
             parts.insert(0, f"rollback to {name}")
-            self.model.store.rollback_to_savepoint(session)
-            self.model.store.savepoint(session)
-        self.model.store.release_savepoint(session)
+            self.model.store.rollback_to_savepoint()
+            self.model.store.savepoint()
+        self.model.store.release_savepoint()
         for part in parts:
             self._note(session, part)
             self.database.sessions[session].execute(part.encode())
@@ -689,7 +723,7 @@ class History(RuleBasedStateMachine):
             return
         values: dict[str, Any] = {"worker": self.pick_worker(session, which)}
         if verb == "release_stray_jobs":
-            running = self.model.live(session, "running")
+            running = self.model.live("running")
             held = [j for j in running if j.worker_id == values["worker"]]
             known = held[: which % (len(held) + 1)]
             values["ids"] = [j.id for j in known]

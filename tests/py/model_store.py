@@ -28,87 +28,94 @@ class Refused(Exception):
 
 
 class Store:
-    """A deleted row is None; overlays are the savepoints of an open transaction."""
+    """A deleted row is None; overlays are the savepoints of an open transaction.
+
+    Everything is done as the session that `session` names.
+    """
 
     def __init__(self) -> None:
+        self.session = 0
         self.committed: Overlay = {}
         self.open: dict[int, list[Overlay]] = {}
 
-    def get(self, session: int, *key: Any) -> Any:
-        for overlay in reversed(self.open.get(session, [])):
+    @property
+    def overlays(self) -> list[Overlay]:
+        return self.open.get(self.session, [])
+
+    def get(self, *key: Any) -> Any:
+        for overlay in reversed(self.overlays):
             if key in overlay:
                 return overlay[key]
         return self.committed.get(key)
 
-    def all(self, session: int, table: str) -> list[Any]:
+    def all(self, table: str) -> list[Any]:
         """Return the visible rows of a table in the order of their keys."""
-        keys = {key for key in self.committed if key[0] == table}
-        for overlay in self.open.get(session, []):
-            keys |= {key for key in overlay if key[0] == table}
-        rows = (self.get(session, *key) for key in sorted(keys))
+        layers = [self.committed, *self.overlays]
+        keys = {key for layer in layers for key in layer if key[0] == table}
+        rows = (self.get(*key) for key in sorted(keys))
         return [row for row in rows if row is not None]
 
-    def is_locked(self, session: int, *key: Any) -> bool:
+    def is_locked(self, *key: Any) -> bool:
         """Say whether another session's open transaction has written the row."""
         return any(
             key in overlay
             for other, overlays in self.open.items()
             for overlay in overlays
-            if other != session
+            if other != self.session
         )
 
-    def wait_for(self, session: int, *key: Any) -> None:
-        if self.is_locked(session, *key):
+    def wait_for(self, *key: Any) -> None:
+        if self.is_locked(*key):
             raise Refused(LOCK_NOT_AVAILABLE, f"{key} is locked by another session")
 
-    def mark(self, session: int, *key: Any) -> None:
+    def mark(self, *key: Any) -> None:
         """Note a lock that several may share, or that is stronger than a change's."""
-        self.open[session][-1][key] = True
+        self.overlays[-1][key] = True
 
-    def put(self, session: int, value: Any, *key: Any) -> None:
+    def put(self, value: Any, *key: Any) -> None:
         """Write a row, which locks it; None deletes it."""
-        self.wait_for(session, *key)
-        self.open[session][-1][key] = value
+        self.wait_for(*key)
+        self.overlays[-1][key] = value
 
-    def lock(self, session: int, *key: Any) -> None:
-        self.put(session, self.get(session, *key), *key)
+    def lock(self, *key: Any) -> None:
+        self.put(self.get(*key), *key)
 
     @contextmanager
-    def statement(self, session: int) -> Iterator[None]:
+    def statement(self) -> Iterator[None]:
         """Undo what the block wrote when it raises; else it is the transaction's."""
-        is_alone = session not in self.open
+        is_alone = not self.overlays
         if is_alone:
-            self.begin(session)
-        self.savepoint(session)
+            self.begin()
+        self.savepoint()
         try:
             yield
         except BaseException:
-            self.rollback_to_savepoint(session)
+            self.rollback_to_savepoint()
             raise
         else:
-            self.release_savepoint(session)
+            self.release_savepoint()
         finally:
             if is_alone:
-                self.commit(session)
+                self.commit()
 
-    def begin(self, session: int) -> None:
-        self.open[session] = [{}]
+    def begin(self) -> None:
+        self.open[self.session] = [{}]
 
-    def savepoint(self, session: int) -> None:
-        self.open[session].append({})
+    def savepoint(self) -> None:
+        self.overlays.append({})
 
-    def release_savepoint(self, session: int) -> None:
-        latest = self.open[session].pop()
-        self.open[session][-1].update(latest)
+    def release_savepoint(self) -> None:
+        latest = self.overlays.pop()
+        self.overlays[-1].update(latest)
 
-    def rollback_to_savepoint(self, session: int) -> None:
-        self.open[session].pop()
+    def rollback_to_savepoint(self) -> None:
+        self.overlays.pop()
 
-    def commit(self, session: int) -> None:
-        for overlay in self.open.pop(session):
+    def commit(self) -> None:
+        for overlay in self.open.pop(self.session):
             for key, value in overlay.items():
                 if key[0] not in _LOCKS:
                     self.committed[key] = value
 
-    def rollback(self, session: int) -> None:
-        del self.open[session]
+    def rollback(self) -> None:
+        del self.open[self.session]

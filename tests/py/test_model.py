@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from model_machine import OBSERVER, OPTIONS, SESSIONS, SET_UP, Database, History
+from model_machine import Database, History
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -18,12 +18,7 @@ IS_LONG = settings.get_current_profile_name() == "long"
 
 @pytest.mark.timeout(0 if IS_LONG else 120)
 def test_every_history_is_one_that_the_model_allows(connect: Connect) -> None:
-    sessions = {n: connect(options=OPTIONS) for n in (OBSERVER, *SESSIONS)}
-    sessions[OBSERVER].execute(SET_UP.encode())
-    sessions[OBSERVER].execute("select rota.alter_settings(worker_retention => '1 h')")
-    History.database = Database(sessions)
-    History.database.reset()
-    sessions[OBSERVER].execute("select rota.ensure_partitions()")
+    History.database = Database(connect)
     run_state_machine_as_test(
         History,
         settings=settings(

@@ -212,6 +212,20 @@ class Model:
         due += [s.next_fire for s in self.store.all("schedule") if s.next_fire]
         return min(due, default=None)
 
+    def instants(self, verb: str) -> list[datetime]:
+        """Return when the verb has something to do, as things stand."""
+        jobs, workers = self.live(), self.workers()
+        schedules, keys = self.store.all("schedule"), self.store.all("key")
+        found: dict[str, list[datetime | None]] = {
+            "promote_jobs": [j.run_at for j in jobs if j.state == "scheduled"],
+            "reap_workers": [w.heartbeat_at + w.lease for w in workers if w.is_living],
+            "time_out_jobs": [j.deadline_at + GRACE for j in jobs if j.deadline_at],
+            "purge_keys": [k.expires_at for k in keys],
+            "materialize_schedules": [s.next_fire for s in schedules],
+        }
+        wanted = found.get(verb, [at for ats in found.values() for at in ats])
+        return [at for at in wanted if at is not None]
+
     # -- small parts -----------------------------------------------------------------
 
     def _put(self, job: Job) -> None:

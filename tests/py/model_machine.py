@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import psycopg
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
 )
 
@@ -28,6 +28,7 @@ from model_store import Refused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Method = TypeVar("Method", bound="Callable[..., None]")
 Connection: TypeAlias = psycopg.Connection[Any]
 
 OBSERVER = 0
@@ -214,8 +215,51 @@ class Database:
             self.sessions[OBSERVER].execute("vacuum (truncate off)")
 
 
+# Numbers that pick what is not asked for.
+_ODD = (11, 22, 33, 44)
+
+
+# What is drawn, is drawn with equal chances from one number for each step: of what
+# hypothesis draws by itself, most are the same few values and copies of earlier steps,
+# and few histories lead anywhere.
+Draw: TypeAlias = "Callable[[Random], Any]"
+
+
+def one_of(*choices: Any) -> Draw:
+    return lambda random: random.choice(choices)
+
+
+def integers(least: int, most: int) -> Draw:
+    return lambda random: random.randint(least, most)
+
+
+def maybe(draw: Draw) -> Draw:
+    return lambda random: draw(random) if random.random() < 0.5 else None
+
+
+def tuples(*draws: Draw) -> Draw:
+    return lambda random: tuple(draw(random) for draw in draws)
+
+
+def lists(draw: Draw, least: int, most: int) -> Draw:
+    return lambda random: [draw(random) for _ in range(random.randint(least, most))]
+
+
+_actions: list[tuple[str, dict[str, Draw]]] = []
+
+
+def action(weight: int, **draws: Draw) -> Callable[[Method], Method]:
+    """Let the method be what happens next, with that weight."""
+
+    def register(method: Method) -> Method:
+        _actions.extend([(method.__name__, draws)] * weight)
+        return method
+
+    return register
+
+
 class History(RuleBasedStateMachine):
-    """Rules draw small numbers; which job, worker or key they mean, the model says."""
+    """Actions draw small numbers; the model says which job or worker they mean."""
 
     database: Database
 
@@ -347,12 +391,12 @@ class History(RuleBasedStateMachine):
         return choices[which % len(choices)] if choices else default
 
     def pick_job(self, session: int, which: int, *states: str) -> Job | None:
-        """Return mostly one in these states, but every eighth time any job."""
+        """Return mostly one in these states, but now and then any job."""
         self.model.store.session = session
         jobs = self.model.live(*states)
-        if not jobs or which % 8 == 7:
+        if not jobs or which in _ODD:
             jobs = self.model.jobs()
-        found: Job | None = self.pick(jobs, which // 8)
+        found: Job | None = self.pick(jobs, which)
         return found
 
     def pick_tokens(
@@ -371,32 +415,27 @@ class History(RuleBasedStateMachine):
         self.model.store.session = session
         workers = self.model.workers()
         living = [w.id for w in workers if w.is_living]
-        if which % 8 == 7 or not living:
-            return int(self.pick([w.id for w in workers], which // 8, 99))
-        return int(self.pick(living, which // 8))
+        if which in _ODD or not living:
+            return int(self.pick([w.id for w in workers], which, 99))
+        return int(self.pick(living, which))
 
-    # -- rules -----------------------------------------------------------------------
+    # -- what may happen next ---------------------------------------------------------
 
-    session = st.sampled_from(SESSIONS)
-    queue = st.sampled_from(["a", "a", "b", "unkept", "new"])
-    number = st.integers(0, 63)
-    seconds = st.sampled_from([0, 1, 3, 20]).map(lambda s: timedelta(seconds=s))
-    maybe_seconds = st.none() | seconds
-    priority = st.sampled_from([0, 0, 1, -1])
-    key = st.none() | st.sampled_from(["x", "y"])
-    on_duplicate = st.sampled_from(["keep", "replace", "reject"])
-    token = st.tuples(number, st.sampled_from([0, 0, 0, 0, 0, 0, -1, 1]))
-    tokens = st.lists(token, min_size=1, max_size=4)
-    flag = st.booleans()
+    session = one_of(*SESSIONS)
+    queue = one_of("a", "a", "b", "unkept", "new")
+    number = integers(0, 63)
+    seconds = one_of(*(timedelta(seconds=s) for s in (0, 1, 3, 20)))
+    maybe_seconds = maybe(seconds)
+    priority = one_of(0, 0, 1, -1)
+    key = maybe(one_of("x", "y"))
+    on_duplicate = one_of("keep", "replace", "reject")
+    token = tuples(number, one_of(0, 0, 0, 0, 0, 0, -1, 1))
+    tokens = lists(token, 1, 4)
+    flag = one_of(False, True)
 
-    @initialize(
-        jobs=st.lists(
-            st.tuples(st.sampled_from(["a", "a", "b", "unkept"]), priority, flag),
-            max_size=8,
-        )
-    )
-    def furnish(self, jobs: list[tuple[str, int, bool]]) -> None:
-        """Queues of every sort, two workers, and something to do."""
+    @initialize()
+    def furnish(self) -> None:
+        """Queues of every sort, two workers."""
         set_up: list[tuple[str, dict[str, Any]]] = [
             ("create_retry_policy", {
                 "policy": "quick", "strategy": "fixed", "jitter": "none",
@@ -413,30 +452,22 @@ class History(RuleBasedStateMachine):
             ("register_worker", {"name": "w", "lease": timedelta(seconds=30)}),
             ("register_worker", {"name": "w", "lease": timedelta(minutes=5)}),
         ]  # fmt: skip
-        for queue, priority, has_key in jobs:
-            values = {"kind": "k", "payload": {}, "queue": queue}
-            optional = {
-                "priority": priority,
-                "idempotency_key": "x" if has_key else None,
-            }
-            set_up.append(
-                ("enqueue", values | {n: v for n, v in optional.items() if v})
-            )
         for verb, values in set_up:
             self.step(1, verb, **values)
 
-    @rule(
+    @action(
+        4,
         session=session,
         queue=queue,
         priority=priority,
         delay=maybe_seconds,
         key=key,
         on_duplicate=on_duplicate,
-        extra=st.sampled_from([
+        extra=one_of(
             {}, {}, {}, {"retry_policy": "quick"}, {"retry_policy": "late"},
             {"max_attempts": 1}, {"max_attempts": 0}, {"timeout": timedelta(seconds=2)},
             {"run_at": BEGIN}, {"key_ttl": timedelta(seconds=3)},
-        ]),
+        ),
     )  # fmt: skip
     def enqueue(
         self,
@@ -459,10 +490,11 @@ class History(RuleBasedStateMachine):
             values |= {"idempotency_key": key, "on_duplicate": on_duplicate}
         self.step(session, "enqueue", **values, **extra)
 
-    @rule(
+    @action(
+        4,
         session=session,
         queue=queue,
-        jobs=st.lists(st.tuples(priority, maybe_seconds, key), min_size=1, max_size=5),
+        jobs=lists(tuples(priority, maybe_seconds, key), 1, 5),
         are_plain=flag,
         on_duplicate=on_duplicate,
     )
@@ -488,11 +520,12 @@ class History(RuleBasedStateMachine):
             }
         self.step(session, "enqueue_jobs", **values)
 
-    @rule(
+    @action(
+        1,
         session=session,
         which=number,
-        queues=st.lists(queue, max_size=3),
-        most=st.integers(-1, 4),
+        queues=lists(queue, 0, 3),
+        most=integers(-1, 4),
     )
     def claim_from_some(
         self, session: int, which: int, queues: list[str], most: int
@@ -500,32 +533,38 @@ class History(RuleBasedStateMachine):
         worker = self.pick_worker(session, which)
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
 
-    @rule(session=session, which=number)
+    @action(3, session=session, which=number)
     def claim_one(self, session: int, which: int) -> None:
         self.claim(session, which, 1)
 
-    @rule(session=session, which=number, most=st.integers(2, 5))
+    @action(3, session=session, which=number, most=integers(2, 5))
     def claim_many(self, session: int, which: int, most: int) -> None:
         self.claim(session, which, most)
 
     def claim(self, session: int, which: int, most: int) -> None:
+        self.model.store.session = session
+        if not any(w.is_living for w in self.model.workers()):
+            lease = timedelta(seconds=60)
+            self.step(session, "register_worker", name="w", lease=lease)
         worker = self.pick_worker(session, which)
         queues = [q.name for q in self.model.store.all("queue")]
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
 
-    @rule(
+    @action(
+        3,
         session=session,
         which=number,
-        most=st.integers(0, 3),
-        completed=st.lists(token, max_size=3),
-        returned=st.lists(
-            st.tuples(
+        most=integers(0, 3),
+        completed=lists(token, 0, 3),
+        returned=lists(
+            tuples(
                 token,
-                st.sampled_from(["failed", "timed_out", "released", "snoozed"]),
+                one_of("failed", "timed_out", "released", "snoozed"),
                 flag,
-                st.sampled_from([0, 2, 20]),
+                one_of(0, 2, 20),
             ),
-            max_size=3,
+            0,
+            3,
         ),
     )
     def exchange(
@@ -564,9 +603,10 @@ class History(RuleBasedStateMachine):
             values["returned"] = rows
         self.step(session, "exchange", **values)
 
-    @rule(
+    @action(
+        4,
         session=session,
-        verb=st.sampled_from(["complete", "fail", "release", "snooze"]),
+        verb=one_of("complete", "fail", "release", "snooze"),
         pick=token,
         delay=maybe_seconds,
     )
@@ -581,12 +621,13 @@ class History(RuleBasedStateMachine):
             values["delay"] = delay
         self.step(session, f"{verb}_job", **values)
 
-    @rule(
+    @action(
+        3,
         session=session,
-        verb=st.sampled_from(["complete", "fail", "release", "snooze"]),
+        verb=one_of("complete", "fail", "release", "snooze"),
         picks=tokens,
         is_retryable=flag,
-        delays=st.lists(maybe_seconds, min_size=4, max_size=4),
+        delays=lists(maybe_seconds, 4, 4),
     )
     def settle_jobs(
         self,
@@ -611,7 +652,7 @@ class History(RuleBasedStateMachine):
             values["delays"] = [d or timedelta(seconds=1) for d in delays[:count]]
         self.step(session, f"{verb}_jobs", **values)
 
-    @rule(session=session, picks=st.lists(number, min_size=1, max_size=3), is_one=flag)
+    @action(1, session=session, picks=lists(number, 1, 3), is_one=flag)
     def cancel(self, session: int, picks: list[int], is_one: bool) -> None:
         found = [self.pick_job(session, which, *LIVE) for which in picks]
         ids = list({job.id for job in found if job}) or [picks[0]]
@@ -620,19 +661,54 @@ class History(RuleBasedStateMachine):
         else:
             self.step(session, "cancel_jobs", ids=ids, reason="r")
 
-    @rule(duration=st.sampled_from([0.3, 0.3, 1, 4, 11]))
+    @action(1, duration=one_of(0.3, 0.3, 1, 1, 4, 310))
     def wait(self, duration: float) -> None:
         self.model.now += timedelta(seconds=duration)
 
-    @rule(session=session, how=st.sampled_from(["commit", "rollback", "savepoint"]))
-    def begin_or_end(self, session: int, how: str) -> None:
+    @action(
+        4,
+        session=session,
+        verb=one_of(
+            "promote_jobs",
+            "promote_jobs",
+            "promote_jobs",
+            "reap_workers",
+            "time_out_jobs",
+            "purge_keys",
+            "materialize_schedules",
+            "maintain",
+        ),
+        is_early=one_of(False, False, False, True),
+    )
+    def fall_due(self, session: int, verb: str, is_early: bool) -> None:
+        """Do something at the very moment there is something to do, or just before."""
+        self.model.store.session = session
+        to_come = [at for at in self.model.instants(verb) if at > self.model.now]
+        if to_come:
+            early = timedelta(microseconds=int(is_early))
+            self.model.now = max(self.model.now, min(to_come) - early)
+        if (
+            verb not in ("maintain", "purge_keys")
+            or session not in self.model.store.open
+        ):
+            self.step(session, verb)
+
+    @action(1, session=session)
+    def begin(self, session: int) -> None:
         if session not in self.model.store.open:
             self._note(session, "begin")
             self.database.sessions[session].execute("begin")
             self.model.store.session = session
             self.model.store.begin()
-            self.savepoints[session] = 0
-        elif how == "savepoint":
+
+    @action(
+        3, which=number, how=one_of("commit", "commit", "commit", "rollback", "save")
+    )
+    def end_one(self, which: int, how: str) -> None:
+        session = self.pick(sorted(self.model.store.open), which)
+        if session is None:
+            return
+        if how == "save":
             self.savepoint(session)
         else:
             self.end(session, how)
@@ -653,10 +729,11 @@ class History(RuleBasedStateMachine):
         self.model.store.session = session
         self.model.store.savepoint()
 
-    @precondition(lambda self: any(self.savepoints.values()))
-    @rule(which=number, is_kept=flag)
+    @action(1, which=number, is_kept=flag)
     def end_savepoint(self, which: int, is_kept: bool) -> None:
         session = self.pick([s for s, n in self.savepoints.items() if n], which)
+        if session is None:
+            return
         name = f"s{self.savepoints[session]}"
         self.savepoints[session] -= 1
         parts = [f"release {name}"]
@@ -671,51 +748,35 @@ class History(RuleBasedStateMachine):
             self.database.sessions[session].execute(part.encode())
         self._compare(session, self._look(session))
 
-    @rule(
-        session=session,
-        verb=st.sampled_from(["promote_jobs", "reap_workers"]),
-        most=st.sampled_from([1000, 1000, 1]),
-        after=st.sampled_from([0, 3, 11, 31]),
-    )
-    def promote_or_reap(self, session: int, verb: str, most: int, after: int) -> None:
-        self.wait(after)
-        self.step(session, verb, max_jobs=most)
+    @action(1, session=session, verb=one_of("promote_jobs", "reap_workers"))
+    def do_one(self, session: int, verb: str) -> None:
+        """As much work as maintain() leaves when it does little at a time."""
+        self.step(session, verb, max_jobs=1)
 
-    @rule(
+    @action(
+        1,
         session=session,
-        verb=st.sampled_from(
-            [
-                "time_out_jobs",
-                "materialize_schedules",
-                "maintain",
-                "maintain",
-                "purge_archive",
-                "purge_keys",
-                "purge_workers",
-            ]
-        ),
-        after=st.sampled_from([0, 16, 61, 310, 4000]),
+        verb=one_of("maintain", "purge_archive", "purge_keys", "purge_workers"),
+        after=one_of(0, 0, 310, 310, 4000),
     )
-    def maintain(self, session: int, verb: str, after: int) -> None:
-        """House-keeping is short: nobody does it inside a longer transaction."""
+    def keep_house(self, session: int, verb: str, after: int) -> None:
+        """Nobody does this inside a longer transaction."""
         self.wait(after)
-        is_short = verb in ("time_out_jobs", "materialize_schedules")
-        if is_short or session not in self.model.store.open:
+        if session not in self.model.store.open:
             self.step(session, verb)
 
-    @rule(
+    @action(
+        2,
         session=session,
-        verb=st.sampled_from(
-            [
-                "heartbeat",
-                "heartbeat",
-                "register_worker",
-                "deregister_worker",
-                "release_stray_jobs",
-            ]
+        verb=one_of(
+            "heartbeat",
+            "heartbeat",
+            "register_worker",
+            "deregister_worker",
+            "release_stray_jobs",
         ),
         which=number,
-        lease=st.sampled_from([10, 30, 300]),
+        lease=one_of(10, 30, 300),
     )
     def worker(self, session: int, verb: str, which: int, lease: int) -> None:
         if verb == "register_worker":
@@ -730,7 +791,7 @@ class History(RuleBasedStateMachine):
             values["executions"] = [j.execution for j in known]
         self.step(session, verb, **values)
 
-    @rule(session=session, which=number, queue=queue, way=st.integers(0, 3))
+    @action(2, session=session, which=number, queue=queue, way=integers(0, 3))
     def bury(self, session: int, which: int, queue: str, way: int) -> None:
         job = self.pick_job(session, which, "dead")
         ids = [job.id if job else which]
@@ -753,26 +814,25 @@ class History(RuleBasedStateMachine):
                     retryable=[False],
                 )
 
-    @rule(
+    @action(
+        1,
         session=session,
         queue=queue,
-        order=st.sampled_from(
-            [
-                ("pause_queue", {}),
-                ("resume_queue", {}),
-                ("resume_queue", {}),
-                ("alter_queue", {"max_attempts": 1}),
-                ("alter_queue", {"max_lost": 1}),
-                ("alter_queue", {"timeout": timedelta(seconds=9)}),
-                ("alter_queue", {"retention": timedelta(0)}),
-                ("alter_queue", {"retention": timedelta(minutes=20)}),
-                ("alter_queue", {"retry_policy": "default"}),
-                ("alter_queue", {"retry_policy": "late"}),
-                ("create_queue", {"max_attempts": 2}),
-                ("create_queue", {"retry_policy": "late"}),
-                ("create_retry_policy", {}),
-                ("alter_retry_policy", {}),
-            ]
+        order=one_of(
+            ("pause_queue", {}),
+            ("resume_queue", {}),
+            ("resume_queue", {}),
+            ("alter_queue", {"max_attempts": 1}),
+            ("alter_queue", {"max_lost": 1}),
+            ("alter_queue", {"timeout": timedelta(seconds=9)}),
+            ("alter_queue", {"retention": timedelta(0)}),
+            ("alter_queue", {"retention": timedelta(minutes=20)}),
+            ("alter_queue", {"retry_policy": "default"}),
+            ("alter_queue", {"retry_policy": "late"}),
+            ("create_queue", {"max_attempts": 2}),
+            ("create_queue", {"retry_policy": "late"}),
+            ("create_retry_policy", {}),
+            ("alter_retry_policy", {}),
         ),
         is_late=flag,
         base=seconds,
@@ -795,21 +855,20 @@ class History(RuleBasedStateMachine):
             values |= {"strategy": "fixed", "jitter": "none"}
         self.step(session, verb, **values)
 
-    @rule(
+    @action(
+        1,
         session=session,
-        verb=st.sampled_from(
-            [
-                "create_schedule",
-                "create_schedule",
-                "run_schedule_now",
-                "pause_schedule",
-                "resume_schedule",
-                "drop_schedule",
-            ]
+        verb=one_of(
+            "create_schedule",
+            "create_schedule",
+            "run_schedule_now",
+            "pause_schedule",
+            "resume_schedule",
+            "drop_schedule",
         ),
         queue=queue,
         priority=priority,
-        overlap=st.sampled_from(["allow", "skip"]),
+        overlap=one_of("allow", "skip"),
     )
     def schedule(
         self, session: int, verb: str, queue: str, priority: int, overlap: str
@@ -824,3 +883,9 @@ class History(RuleBasedStateMachine):
                 "overlap": overlap,
             }
         self.step(session, verb, **values)
+
+    @rule(number=st.integers(0, 2**32 - 1))
+    def act(self, number: int) -> None:
+        random = Random(number)
+        name, draws = random.choice(_actions)
+        getattr(self, name)(**{n: draw(random) for n, draw in draws.items()})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _DSN = "ROTA_TEST_DSN"
 _TEMPLATE = "ROTA_TEST_TEMPLATE"  # for the workers of pytest-xdist, which inherit it
 _SETTINGS = {"max_connections": "200", "max_prepared_transactions": "20"}
+# For pytest's --hypothesis-profile: histories of test_model.py that are new each time.
+settings.register_profile("long", max_examples=3000, derandomize=False)
 _how = pytest.StashKey[str]()
 _numbers = itertools.count(1)
 

@@ -894,7 +894,7 @@ class Model:
         errors: list[str | None] = ["worker lost"] * len(orphans)
         self._end(orphans, "lost", errors)
         for number in lost_ids:
-            if not self._running(number):
+            if not self._running(number) and not self.store.is_locked("worker", number):
                 gone = replace(self.store.get("worker", number), ended_at=self.now)
                 self.store.put(gone, "worker", number)
         return [(len(expired), len(orphans))]
@@ -918,7 +918,8 @@ class Model:
                 continue
             cutoff = self.now - queue.retention
             cutoff -= timedelta(seconds=cutoff.timestamp() % 300)
-            if queue.purged_before >= cutoff:
+            is_busy = self.store.is_locked("queue", queue.name)
+            if queue.purged_before >= cutoff or is_busy:
                 continue
             for job in self.live("completed", "cancelled"):
                 assert job.finished_at is not None

@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PG := 15 16 17 18
 SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .DEFAULT_GOAL := help
@@ -20,6 +21,10 @@ demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATAB
 .PHONY: test
 test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
 	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-matrix
+test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)
+	@$(BIN)/python tools/matrix.py "$(PG)" $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Check the style of SQL and Python
@@ -50,6 +55,10 @@ build: build/rota.sql ## Write the install script for psql to build/rota.sql
 build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
 	@mkdir -p $(@D)
 	$(BIN)/python -m rota.schema > $@
+
+.PHONY: release-check
+release-check: $(VENV)/.dev ## See whether a release can be made of this checkout
+	@$(BIN)/python tools/release_check.py
 
 .PHONY: reference
 reference: $(VENV)/.dev ## Write docs/reference.md from the comments in the SQL

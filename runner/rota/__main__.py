@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from rota import client, logs, protocol, schema
 from rota.app import App
 from rota.errors import RotaError
 from rota.processes import EXIT_UNUSABLE, Processes
+from rota.pulse import pulse
 from rota.worker import Worker
 
 if TYPE_CHECKING:
@@ -90,6 +92,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="for a pooler in transaction mode: poll only, prepare nothing",
     )
+    worker.add_argument(
+        "--alive-file",
+        type=Path,
+        metavar="PATH",
+        help="touch this file while the loop turns, for a liveness probe",
+    )
     worker.add_argument("--name", help="shown in worker_status, default host:process")
     worker.add_argument("--json-logs", action="store_true", help="log JSON lines")
     worker.add_argument(
@@ -148,6 +156,8 @@ def _command(
 def _worker(options: argparse.Namespace) -> int:
     logs.set_up(is_json=options.json_logs, level=options.log_level)
     if options.processes > 1:
+        if options.alive_file:
+            raise Unusable("--alive-file is for one process, not with --processes")
         return asyncio.run(_run_processes(options.processes, options.dsn))
     worker = Worker(
         _load(options.app),
@@ -160,10 +170,14 @@ def _worker(options: argparse.Namespace) -> int:
         is_listening=not options.no_listen,
         name=options.name,
     )
-    return asyncio.run(_run_worker(worker, is_child=options.child))
+    if options.alive_file and not options.alive_file.absolute().parent.is_dir():
+        raise Unusable(f"--alive-file: there is no folder {options.alive_file.parent}")
+    return asyncio.run(_run_worker(worker, options.alive_file, is_child=options.child))
 
 
-async def _run_worker(worker: Worker, *, is_child: bool) -> int:
+async def _run_worker(
+    worker: Worker, alive_file: Path | None, *, is_child: bool
+) -> int:
     loop = asyncio.get_running_loop()
     received: list[int] = []
 
@@ -183,7 +197,8 @@ async def _run_worker(worker: Worker, *, is_child: bool) -> int:
         loop.add_signal_handler(number, on_signal, number)
     if is_child:
         loop.add_reader(sys.stdin, on_parent_gone)
-    unfinished_count = await worker.run()
+    with pulse(alive_file) if alive_file else nullcontext():
+        unfinished_count = await worker.run()
     code = 0
     if len(received) > 1:
         code = 128 + received[-1]

@@ -445,8 +445,8 @@ class History(RuleBasedStateMachine):
                 "queue": "a", "max_attempts": 1, "max_lost": 2, "retry_policy": "quick",
             }),
             ("create_queue", {
-                "queue": "b", "max_attempts": 3, "max_lost": 1, "timeout": timedelta(seconds=5),
-                "retention": timedelta(hours=1),
+                "queue": "b", "max_attempts": 3, "max_lost": 1,
+                "timeout": timedelta(seconds=5), "retention": timedelta(hours=1),
             }),
             ("create_queue", {"queue": "unkept", "retention": timedelta(0)}),
             ("register_worker", {"name": "w", "lease": timedelta(seconds=30)}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,47 @@ def test_the_image_is_given_what_the_package_is_built_from() -> None:
     for name in ("runner", "sql", "pyproject.toml", "README.md", "LICENSE"):
         assert f"!{name}" in ignored
         assert (CHECKOUT / name).exists()
+
+
+def engine_answers() -> bool:
+    if not shutil.which("docker"):
+        return False
+    for command in (["docker", "info"], ["docker", "compose", "version"]):
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode != 0:
+            return False
+    return True
+
+
+@pytest.mark.skipif(not engine_answers(), reason="no docker engine answers")
+@pytest.mark.timeout(600)
+def test_it_works_under_docker() -> None:
+    def compose(*words: str) -> str:
+        return subprocess.run(
+            ["docker", "compose", "--project-name", f"rota-test-{os.getpid()}", *words],
+            cwd=CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    psql = ("exec", "-T", "postgres", "psql", "-U", "postgres", "-Atc")
+    count = "select count(*) from rota.jobs where state = 'completed'"
+    try:
+        compose("up", "--build", "--detach", "--wait", "postgres")
+        compose("up", "--build", "--detach", "--scale", "worker=3", "worker")
+        compose("run", "--rm", "install", "enqueue", "hello", '{"name": "world"}')
+        wait_until(lambda: compose(*psql, count).strip() == "1", 60)
+        compose("stop", "worker")
+        assert (
+            compose(
+                *psql, "select count(*) from rota.worker_status where state <> 'ended'"
+            ).strip()
+            == "0"
+        )
+    finally:
+        compose("down", "--volumes", "--rmi", "local")
 
 
 def test_install_may_run_again_and_again(

@@ -593,10 +593,8 @@ class Model:
         job = self.job(id)
         if job is None:
             return Refused("RT002", f"no job {id}")
-        was_handed_back = job.state in ("scheduled", "queued") and job.execution > 0
-        if execution < job.execution or (
-            execution == job.execution and was_handed_back
-        ):
+        is_waiting = job.state in ("scheduled", "queued")
+        if execution < job.execution or (execution == job.execution and is_waiting):
             return Refused("RT001", f"job {id} was handed out again, or back")
         return Refused("RT005", f"job {id} is {job.state}")
 

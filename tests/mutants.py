@@ -261,7 +261,7 @@ MUTANTS = (
     Mutant(
         "the reaper forgets workers with jobs left",
         "functions/60_maintain/reap_workers.sql",
-        "            where j.worker_id = w.id and j.state = 'running'",
+        "                where j.worker_id = e.id and j.state = 'running'",
         "            where false",
         LIFE,
     ),

@@ -593,10 +593,8 @@ class Model:
         job = self.job(id)
         if job is None:
             return Refused("RT002", f"no job {id}")
-        was_handed_back = job.state in ("scheduled", "queued") and job.execution > 0
-        if execution < job.execution or (
-            execution == job.execution and was_handed_back
-        ):
+        is_waiting = job.state in ("scheduled", "queued")
+        if execution < job.execution or (execution == job.execution and is_waiting):
             return Refused("RT001", f"job {id} was handed out again, or back")
         return Refused("RT005", f"job {id} is {job.state}")
 
@@ -894,7 +892,7 @@ class Model:
         errors: list[str | None] = ["worker lost"] * len(orphans)
         self._end(orphans, "lost", errors)
         for number in lost_ids:
-            if not self._running(number):
+            if not self._running(number) and not self.store.is_locked("worker", number):
                 gone = replace(self.store.get("worker", number), ended_at=self.now)
                 self.store.put(gone, "worker", number)
         return [(len(expired), len(orphans))]
@@ -918,7 +916,8 @@ class Model:
                 continue
             cutoff = self.now - queue.retention
             cutoff -= timedelta(seconds=cutoff.timestamp() % 300)
-            if queue.purged_before >= cutoff:
+            is_busy = self.store.is_locked("queue", queue.name)
+            if queue.purged_before >= cutoff or is_busy:
                 continue
             for job in self.live("completed", "cancelled"):
                 assert job.finished_at is not None

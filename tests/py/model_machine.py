@@ -442,11 +442,11 @@ class History(RuleBasedStateMachine):
                 "base": timedelta(seconds=3),
             }),
             ("create_queue", {
-                "queue": "a", "max_attempts": 2, "max_lost": 2, "retry_policy": "quick",
+                "queue": "a", "max_attempts": 1, "max_lost": 2, "retry_policy": "quick",
             }),
             ("create_queue", {
-                "queue": "b", "max_attempts": 3, "timeout": timedelta(seconds=5),
-                "retention": timedelta(hours=1),
+                "queue": "b", "max_attempts": 3, "max_lost": 1,
+                "timeout": timedelta(seconds=5), "retention": timedelta(hours=1),
             }),
             ("create_queue", {"queue": "unkept", "retention": timedelta(0)}),
             ("register_worker", {"name": "w", "lease": timedelta(seconds=30)}),
@@ -456,7 +456,7 @@ class History(RuleBasedStateMachine):
             self.step(1, verb, **values)
 
     @action(
-        4,
+        3,
         session=session,
         queue=queue,
         priority=priority,
@@ -491,7 +491,7 @@ class History(RuleBasedStateMachine):
         self.step(session, "enqueue", **values, **extra)
 
     @action(
-        4,
+        3,
         session=session,
         queue=queue,
         jobs=lists(tuples(priority, maybe_seconds, key), 1, 5),
@@ -604,7 +604,7 @@ class History(RuleBasedStateMachine):
         self.step(session, "exchange", **values)
 
     @action(
-        4,
+        6,
         session=session,
         verb=one_of("complete", "fail", "release", "snooze"),
         pick=token,
@@ -622,7 +622,7 @@ class History(RuleBasedStateMachine):
         self.step(session, f"{verb}_job", **values)
 
     @action(
-        3,
+        5,
         session=session,
         verb=one_of("complete", "fail", "release", "snooze"),
         picks=tokens,
@@ -652,7 +652,7 @@ class History(RuleBasedStateMachine):
             values["delays"] = [d or timedelta(seconds=1) for d in delays[:count]]
         self.step(session, f"{verb}_jobs", **values)
 
-    @action(1, session=session, picks=lists(number, 1, 3), is_one=flag)
+    @action(2, session=session, picks=lists(number, 1, 3), is_one=flag)
     def cancel(self, session: int, picks: list[int], is_one: bool) -> None:
         found = [self.pick_job(session, which, *LIVE) for which in picks]
         ids = list({job.id for job in found if job}) or [picks[0]]
@@ -693,7 +693,7 @@ class History(RuleBasedStateMachine):
         ):
             self.step(session, verb)
 
-    @action(1, session=session)
+    @action(2, session=session)
     def begin(self, session: int) -> None:
         if session not in self.model.store.open:
             self._note(session, "begin")
@@ -791,7 +791,7 @@ class History(RuleBasedStateMachine):
             values["executions"] = [j.execution for j in known]
         self.step(session, verb, **values)
 
-    @action(2, session=session, which=number, queue=queue, way=integers(0, 3))
+    @action(3, session=session, which=number, queue=queue, way=integers(0, 3))
     def bury(self, session: int, which: int, queue: str, way: int) -> None:
         job = self.pick_job(session, which, "dead")
         ids = [job.id if job else which]
@@ -822,7 +822,7 @@ class History(RuleBasedStateMachine):
             ("pause_queue", {}),
             ("resume_queue", {}),
             ("resume_queue", {}),
-            ("alter_queue", {"max_attempts": 1}),
+            ("alter_queue", {"max_attempts": 2}),
             ("alter_queue", {"max_lost": 1}),
             ("alter_queue", {"timeout": timedelta(seconds=9)}),
             ("alter_queue", {"retention": timedelta(0)}),

@@ -22,9 +22,9 @@ def test_every_history_is_one_that_the_model_allows(connect: Connect) -> None:
     run_state_machine_as_test(
         History,
         settings=settings(
-            max_examples=settings().max_examples if IS_LONG else 100,
+            max_examples=settings().max_examples if IS_LONG else 60,
             derandomize=not IS_LONG,
-            stateful_step_count=50,
+            stateful_step_count=80,
             database=None,
             deadline=None,
             report_multiple_bugs=False,

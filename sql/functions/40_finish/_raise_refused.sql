@@ -22,9 +22,7 @@ begin
         p_id, v_job.state, v_job.execution, p_execution
     );
     if p_execution < v_job.execution
-        or p_execution = v_job.execution
-            and p_execution > 0
-            and v_job.state in ('scheduled', 'queued')
+        or p_execution = v_job.execution and v_job.state in ('scheduled', 'queued')
     then
         raise exception using
             errcode = 'RT001',

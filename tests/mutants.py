@@ -22,6 +22,7 @@ from rota import scripts
 CHECKOUT = Path(__file__).resolve().parents[1]
 CLAIM = ("tests/py/test_claim_race.py",)
 ENQUEUE = ("tests/py/test_enqueue_race.py",)
+FLOORS = ("tests/py/test_floors.py",)
 LIFE = ("tests/py/test_lifecycle_race.py",)
 LOCKS = ("tests/py/test_lock_order.py",)
 PLANS = ("tests/py/test_claim_plan.py",)
@@ -53,42 +54,42 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "claim waits for rows that others lock",
-        "functions/20_claim/_claim_lane.sql",
+        "functions/20_claim/_lock_ready_jobs.sql",
         "for update skip locked",
         "for update",
         CLAIM,
     ),
     Mutant(
         "claim locks nothing before it updates",
-        "functions/20_claim/_claim_lane.sql",
-        "            for update skip locked\n",
+        "functions/20_claim/_lock_ready_jobs.sql",
+        "        for update skip locked\n",
         "",
         CLAIM,
     ),
     Mutant(
         "claim without a limit",
-        "functions/20_claim/_claim_lane.sql",
-        "            limit p_max_jobs\n",
+        "functions/20_claim/_lock_ready_jobs.sql",
+        "        limit p_max_jobs\n",
         "",
         CLAIM,
     ),
     Mutant(
         "claim from the end of the lane",
-        "functions/20_claim/_claim_lane.sql",
-        "order by c.position\n            limit",
+        "functions/20_claim/_lock_ready_jobs.sql",
+        "order by c.position\n        limit",
         "order by c.position desc limit",
         CLAIM,
     ),
     Mutant(
         "claim does not count the execution",
-        "functions/20_claim/_claim_lane.sql",
+        "functions/20_claim/_claim.sql",
         "execution = j.execution + 1",
         "execution = greatest(j.execution, 1)",
         LIFE,
     ),
     Mutant(
         "claim charges twice",
-        "functions/20_claim/_claim_lane.sql",
+        "functions/20_claim/_claim.sql",
         "attempt = j.attempt + 1",
         "attempt = j.attempt + 2",
         CLAIM,
@@ -130,6 +131,16 @@ MUTANTS = (
         PLANS,
     ),
     Mutant(
+        "a settled backlog moves no floor",
+        "functions/20_claim/_raise_floors.sql",
+        "        if v_lane.first_position is null\n"
+        "            or least(v_lane.first_position, p_state.settled)"
+        " < v_floor + v_enough\n"
+        "        then\n",
+        "        if true then\n",
+        FLOORS,
+    ),
+    Mutant(
         "a worker leaves without waiting for its claim",
         "functions/40_finish/deregister_worker.sql",
         "    for update;",
@@ -138,21 +149,21 @@ MUTANTS = (
     ),
     Mutant(
         "complete is not fenced by execution",
-        "functions/40_finish/complete_jobs.sql",
-        " and j.execution = g.execution",
+        "functions/40_finish/_complete.sql",
+        "            and j.execution = g.execution\n",
         "",
         LIFE,
     ),
     Mutant(
         "complete takes a job that nobody runs",
-        "functions/40_finish/complete_jobs.sql",
-        " and j.claimed_at is not null",
+        "functions/40_finish/_complete.sql",
+        "            and j.claimed_at is not null\n",
         "",
         LIFE,
     ),
     Mutant(
         "complete locks in the order given",
-        "functions/40_finish/complete_jobs.sql",
+        "functions/40_finish/_complete.sql",
         "        order by g.id\n",
         "",
         LOCKS,
@@ -160,15 +171,15 @@ MUTANTS = (
     Mutant(
         "fail is not fenced by execution",
         "functions/40_finish/_judge_executions.sql",
-        "where j.execution = g.token and j.claimed_at is not null",
-        "where j.claimed_at is not null",
+        "            and j.execution = g.token\n",
+        "",
         LIFE,
     ),
     Mutant(
         "fail takes a job that nobody runs",
         "functions/40_finish/_judge_executions.sql",
-        "where j.execution = g.token and j.claimed_at is not null",
-        "where j.execution = g.token",
+        "            and j.claimed_at is not null\n",
+        "",
         LIFE,
     ),
     Mutant(
@@ -331,8 +342,8 @@ MUTANTS = (
     Mutant(
         "an exchange locks jobs before its worker",
         "functions/45_exchange/exchange.sql",
-        "if max_jobs > 0 and num_nonnulls",
-        "if false and num_nonnulls",
+        "v_max_jobs > 0 and num_nonnulls",
+        "false and num_nonnulls",
         LOCKS,
     ),
     Mutant(

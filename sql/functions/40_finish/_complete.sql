@@ -3,9 +3,14 @@ accepted before.
 
 Fenced by execution and claimed_at only: a predicate on a column of another partial
 index (worker_id, state) would invite the planner to walk that index with all its dead
-entries. Rows are locked in the order of their ids, so batches cannot deadlock. What
-only few jobs need, a tally or the end of a key, is done apart, since a part of this
-statement would cost each call. The callers pin the plans. */
+entries. Rows are locked in the order of their ids, so batches cannot deadlock.
+
+When the statistics were taken while few jobs were live, the planner reads all of the
+primary key rather than look up each id; beside an open snapshot those are all the jobs
+there ever were. So the ids are asked for by themselves, and merged in their order.
+
+What only few jobs need, a tally or the end of a key, is done apart, since a part of
+this statement would cost each call. The callers pin the other settings. */
 create or replace function rota._complete(
     p_ids bigint[],
     p_executions integer[],
@@ -15,6 +20,8 @@ returns bigint[]
 language plpgsql
 volatile
 parallel unsafe
+set enable_mergejoin = on
+set enable_nestloop = off
 as $$
 declare
     v_now constant timestamptz := rota._now();
@@ -35,7 +42,10 @@ begin
     completed as (
         delete from rota.job as j
         using given as g
-        where j.id = g.id and j.execution = g.execution and j.claimed_at is not null
+        where j.id = any (p_ids)
+            and j.id = g.id
+            and j.execution = g.execution
+            and j.claimed_at is not null
         returning j.*, g.result
     ),
 

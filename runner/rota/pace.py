@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # What is fetched ahead at most, in one exchange and all in all.
 MOST = 500
-# However long exchanges take: three times that, and jobs ahead would go back unbegun.
-LONGEST_SECONDS = 0.05
+# However long exchanges take: several times that, and jobs ahead would go back unbegun.
+LONGEST_SECONDS = 0.02
 
 
 class Pace:

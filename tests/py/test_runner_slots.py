@@ -307,7 +307,7 @@ def test_nothing_is_fetched_that_could_not_be_begun_in_time() -> None:
     pace = Pace()
     for _ in range(5):
         pace.note(finished=100, busy=1.0, exchange=1.0)
-    assert pace.wanted(vacant=0, in_line=0) <= 100 * PATIENCE_SECONDS / 2
+    assert pace.wanted(vacant=0, in_line=0) <= 100 * PATIENCE_SECONDS / 4
 
 
 def test_fast_handlers_are_fetched_ahead_for_and_slow_ones_are_not() -> None:

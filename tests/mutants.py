@@ -482,8 +482,8 @@ MUTANTS = (
     Mutant(
         "extension over what is there",
         "scripts/extension.sql",
-        "if exists (select from pg_class where relnamespace = 'rota'::regnamespace)",
-        "if false",
+        "raise exception 'schema rota already exists, and is not empty'",
+        "raise warning 'schema rota already exists, and is not empty'",
         EXTENSION,
     ),
 )

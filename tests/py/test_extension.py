@@ -276,6 +276,25 @@ def test_an_extension_needs_no_superuser(session: Session, owner: str) -> None:
     ) == [owner]
 
 
+def test_an_extension_stays_its_owners_whoever_updates_it(
+    session: Session, owner: str, running: tuple[str, Path], tmp_path: Path
+) -> None:
+    old_files(scripts.FIRST, running[1], tmp_path / "sql")
+    session.execute(f"set session authorization {owner}".encode())
+    session.execute(f"create extension rota version '{scripts.FIRST}'".encode())
+    session.execute("reset session authorization")
+    assert schema.upgrade(session, patience=timedelta(0)) == scripts.FIRST
+    assert column(
+        session,
+        "select distinct o.owner::regrole::text from ("
+        "select proowner as owner from pg_proc"
+        " where pronamespace = 'rota'::regnamespace union all"
+        " select relowner from pg_class where relnamespace = 'rota'::regnamespace"
+        ") as o",
+    ) == [owner]
+    assert value(session, "select current_user::text") == "postgres"
+
+
 def test_an_extension_is_uninstalled_with_its_schema(session: Session) -> None:
     session.execute("create extension rota")
     fill(session)

@@ -182,6 +182,23 @@ def test_who_may_not_create_roles_is_told_both_ways_on(
         assert not rows(session, "select from pg_namespace where nspname = 'rota'")
 
 
+def test_who_may_create_roles_needs_no_administrator(
+    owner: str, without_roles: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with psycopg.connect(without_roles, autocommit=True) as admin:
+        admin.execute("alter role owner createrole")
+    assert rota(capsys, "install", "--dsn", owner)[0] == 0
+    with psycopg.connect(owner, autocommit=True) as session:
+        session.execute("create role own_worker nologin")
+        session.execute("grant rota_worker to own_worker")
+        assert value(
+            session,
+            "select has_function_privilege("
+            "'own_worker', 'rota.maintain(integer)', 'execute')",
+        )
+        session.execute("drop role own_worker")
+
+
 def test_an_administrator_makes_the_roles_beforehand(
     owner: str, without_roles: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for 
 
 .PHONY: test-faults
 test-faults: $(VENV)/.dev ## Break runners, connections and servers (ARGS='--times 20 --seed 1')
-	$(BIN)/pytest tests/faults -n 2 --dist worksteal $(ARGS)
+	$(BIN)/pytest tests/faults -rs -n 2 --dist worksteal $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)

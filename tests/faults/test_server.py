@@ -156,8 +156,8 @@ def test_timeouts_of_an_administrator(trial: Trial, name: str) -> None:
     alter_database(trial, **{name: TIMEOUTS.get(name, "1s")})
     trial.ready("--lease", "5")
     trial.load(50.0)
-    trial.injected()
     trial.pause(4.0, 5.0)
+    trial.injected()
     trial.probe()
     trial.conclude(f"{name} set by an administrator")
 

@@ -5,7 +5,10 @@ every plan. "update ... from (select ... limit n)" would be planned as a hash jo
 the whole table once the plan is generic. Right after a bulk load the statistics say the
 table is empty and any index looks as good as another: the settings leave only the ready
 index and the primary key. Before version 18 a path they forbid costs 1e10, which would
-start the JIT compiler. */
+start the JIT compiler.
+
+The clock is read when the jobs are locked: whoever handed one back a moment ago may
+have read it after p_now. */
 create or replace function rota._claim_lane(
     p_worker_id bigint,
     p_lane rota._ready_lane,
@@ -28,7 +31,7 @@ begin
         update rota.job as j
         set state = 'running',
             worker_id = p_worker_id,
-            claimed_at = p_now,
+            claimed_at = (select rota._now()),
             deadline_at = p_now + j.timeout,
             attempt = j.attempt + 1,
             execution = j.execution + 1

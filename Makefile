@@ -29,7 +29,7 @@ test-failover: $(VENV)/.dev ## Kill a primary under load; its standby takes over
 
 .PHONY: test-faults
 test-faults: $(VENV)/.dev ## Break runners, connections and servers (ARGS='--times 20 --seed 1')
-	$(BIN)/pytest tests/faults -n 2 --dist worksteal $(ARGS)
+	$(BIN)/pytest tests/faults -rs -n 2 --dist worksteal $(ARGS)
 
 .PHONY: test-matrix
 test-matrix: $(VENV)/.dev ## Run all tests on several servers, no docker (PG="15 16 17 18", ARGS)

@@ -46,8 +46,12 @@ lint: $(VENV)/.dev ## Check the style of SQL and Python
 check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_check
 	@$(BIN)/python tools/check_sql.py
 
+.PHONY: coverage
+coverage: $(VENV)/.dev ## See which statements and branches of PL/pgSQL no test executes
+	@$(BIN)/python tools/sql_coverage.py $(ARGS)
+
 .PHONY: mutants
-mutants: $(VENV)/.dev ## Break the SQL in many places and see that a test notices each
+mutants: $(VENV)/.dev ## Break rota in many places, see that a test notices (ARGS='--sample 8')
 	@$(BIN)/python tests/mutants.py $(ARGS)
 
 .PHONY: soak

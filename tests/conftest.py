@@ -22,6 +22,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 import invariants
+import sql_coverage
 from fetch_pgtap import FetchError, pgtap_sql
 from releases import NoHistory, install_sql
 from rota import schema
@@ -153,7 +154,9 @@ def _database(template: str | None = None) -> Iterator[str]:
     server_dsn = os.environ[_DSN]
     name = f"rota_test_{os.getpid()}_{next(_numbers)}"
     try:
-        yield _create(server_dsn, name, template or os.environ[_TEMPLATE])
+        conninfo = _create(server_dsn, name, template or os.environ[_TEMPLATE])
+        yield conninfo
+        sql_coverage.note(conninfo)
     finally:
         _drop(server_dsn, name)
 

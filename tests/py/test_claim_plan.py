@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from sessions import Session, claim, column, register, rows, wait_expired
 
@@ -75,6 +76,16 @@ class Explained:
             for node in nodes(plan["Plan"])
             if node.get("Relation Name", "").startswith(LARGE)
             and "Scan" in node["Node Type"]
+        ]
+
+    def joins(self) -> list[str]:
+        """Return the kinds of joins that would take in the whole table of jobs."""
+        return [
+            node["Node Type"]
+            for plan in self.plans
+            for node in nodes(plan["Plan"])
+            if node["Node Type"] in {"Hash Join", "Merge Join"}
+            and any(n.get("Relation Name") == "job" for n in nodes(node))
         ]
 
     def plan_of(self, part: str) -> dict[str, Any]:
@@ -152,12 +163,12 @@ def test_a_claim_walks_the_ready_index_without_sorting(filled: Session) -> None:
         check_claim(filled, explained, worker)
 
 
+EXCHANGE = {
+    *("Tid Scan", "job_ready_idx", "job_pkey"),
+    *("job_due_idx", "job_cancel_requested_idx"),
+}
 VERBS = {
     "rota.claim_jobs(%(worker)s, max_jobs => 3)": {"Tid Scan", "job_ready_idx"},
-    "rota.exchange(%(worker)s, '{default}', 3, %(ids)s::bigint[], '{1,1,1}')": {
-        *("Tid Scan", "job_ready_idx", "job_pkey"),
-        *("job_due_idx", "job_cancel_requested_idx"),
-    },
     "rota.complete_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
     "rota.fail_jobs(%(ids)s::bigint[], '{1,1,1}', '{a,b,c}')": {"job_pkey"},
     "rota.release_jobs(%(ids)s::bigint[], '{1,1,1}')": {"job_pkey"},
@@ -165,11 +176,27 @@ VERBS = {
     "rota.cancel_jobs(%(queued)s::bigint[])": {"job_pkey"},
     "rota.complete_jobs(%(queued)s::bigint[], '{9,9,9}')": {"job_pkey"},
     "rota.fail_jobs(%(queued)s::bigint[], '{9,9,9}', '{a,b,c}')": {"job_pkey"},
+    "rota.snooze_jobs(%(ids)s::bigint[], '{1,1,1}', '{1s,1s,1s}')": {"job_pkey"},
+    "rota.release_stray_jobs(%(worker)s, %(ids)s::bigint[], '{1,1,0}')": {
+        *("job_pkey", "job_running_idx")
+    },
+    """rota.exchange(
+        %(worker)s, max_jobs => 3,
+        completed_ids => %(ids)s::bigint[], completed_executions => '{1,1,1}'
+    )""": EXCHANGE,
+    """rota.exchange(
+        %(worker)s, max_jobs => 3,
+        completed_ids => %(ids)s::bigint[], completed_executions => '{1,1,9}',
+        returned => %(returned)s
+    )""": EXCHANGE,
+    "rota.exchange(%(worker)s, returned => %(returned)s)": EXCHANGE,
     "rota.heartbeat(%(worker)s)": {"job_cancel_requested_idx"},
     "rota.deregister_worker(%(worker)s)": {"job_pkey", "job_running_idx"},
     "rota.promote_jobs()": {"job_due_idx", "job_pkey"},
     "rota.reap_workers()": {"job_pkey", "job_running_idx"},
     "rota.time_out_jobs()": {"job_deadline_idx", "job_pkey"},
+    "rota.purge_archive()": set[str](),
+    "rota.purge_keys()": set[str](),
     "rota.enqueue(kind => 'x')": set[str](),
     "rota.enqueue(kind => 'x', idempotency_key => 'k', on_duplicate => 'replace')": {
         "job_pkey"
@@ -216,7 +243,13 @@ def strays(session: Session) -> list[tuple[str, str]]:
     lost, worker = register(session, "100 milliseconds"), register(session)
     own = [job for job, _ in claim(session, worker, 3)]
     queued = column(session, NEWEST, state="queued")
-    values = {"worker": worker, "ids": own, "queued": queued}
+    returned = [{"id": job, "execution": 1, "outcome": "failed"} for job in own]
+    values = {
+        "worker": worker,
+        "ids": own,
+        "queued": queued,
+        "returned": Jsonb(returned),
+    }
     assert len(claim(session, lost, 2)) == 2
     due = {"ids": column(session, NEWEST, state="scheduled")}
     session.execute("update rota.job set run_at = now() where id = any (%(ids)s)", due)
@@ -230,6 +263,7 @@ def strays(session: Session) -> list[tuple[str, str]]:
         explained.plans.clear()
         with session.transaction(force_rollback=True):
             rows(session, f"select {verb}", **values)
+        found += [(verb, f"{kind} of all") for kind in explained.joins()]
         for scan in explained.scans():
             index = way(scan)
             if touched(scan) > 10 or (

@@ -16,10 +16,13 @@ import psycopg
 import pytest
 
 from rota import schema
+from rota.demo.server import server
+from sessions import claim, meanwhile, rows, wait_blocked
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Connect
 
@@ -200,13 +203,17 @@ def test_beside_an_open_snapshot_a_claim_passes_over_no_more_than_ever(
     assert wait_until(lambda: step() <= allowed)
 
 
+@pytest.mark.parametrize("claims_before", [0, 1])
 def test_an_id_beyond_the_marking_snapshot_is_waited_for(
-    claimer: Claimer, producer: Session, connect: Connect
+    claimer: Claimer, producer: Session, connect: Connect, claims_before: int
 ) -> None:
     """An enqueuer with a higher id than the claimer that makes the mark: it is running,
-    yet lies beyond the end of every snapshot of that moment. Three times, so that one
-    of the claims makes a mark."""
+    yet lies beyond the end of every snapshot of that moment. Claims make a mark and
+    give it its horizon by turns: one more of them, and it is the other's turn."""
     claimer.run(producer)
+    for _ in range(claims_before):
+        enqueue(producer)
+        assert claimer.claim()
     late_jobs: list[tuple[int, Session]] = []
     for _ in range(3):
         enqueue(producer, 200)
@@ -380,6 +387,94 @@ def test_a_long_writer_that_enqueued_is_waited_for(
     let_time_pass(claimer, producer, seconds=1.0)
     writer.commit()
     assert claimer.drain() == [early, late]
+
+
+def test_enqueuers_in_turn_beside_a_long_writer_are_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """One is always in the line, but none for long: those that were there when the
+    mark was made are gone soon, while one that came later holds a position."""
+    writer = connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    late = connect(autocommit=False)
+    enqueue(late)
+    floors: set[int] = set()
+    dice = random.Random(1)
+
+    def have_moved() -> bool:
+        nonlocal late
+        following = connect(autocommit=False)
+        enqueue(following)
+        # One that commits shows its job, behind which no floor goes.
+        if dice.random() < 0.5:
+            late.commit()
+        late.close()
+        late = following
+        let_time_pass(claimer, producer, seconds=0.05)
+        floors.add(claimer.floor())
+        return len(floors) > 8
+
+    assert wait_until(have_moved, 60)
+    late.commit()
+    claimer.drain()
+    assert left(producer) == 0
+
+
+def test_a_strict_claimer_beside_a_long_writer_leaves_its_floor(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """The enqueuer it waited for is gone, yet its snapshot does not show the job."""
+    writer, late = connect(autocommit=False), connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    claimer.run(producer)
+    enqueue(late, 200)
+    late.rollback()  # a floor does not move for the sake of a few positions
+    (job,) = enqueue(late)
+    let_time_pass(claimer, producer, seconds=1.0)
+    claimer.session.execute("begin isolation level repeatable read")
+    claimer.session.execute("select from rota.job")
+    late.commit()
+    claimer.claim()
+    claimer.session.execute("commit")
+    assert claimer.drain() == [job]
+
+
+def test_a_position_is_not_taken_before_a_transaction_id(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """An enqueuer that is stopped between the two: on its way to its key."""
+    stopped, holder = connect(), connect(autocommit=False)
+    claimer.run(producer)
+    holder.execute("lock table rota.idempotency_key in share mode")
+    with meanwhile(
+        rows, stopped, "select rota.enqueue('a', idempotency_key => 'k')"
+    ) as waiting:
+        wait_blocked(producer, stopped)
+        for _ in range(40):
+            enqueue(producer, 10)
+            assert len(claim(claimer.session, claimer.worker, 10)) == 10
+        holder.rollback()
+        ((job,),) = waiting.result(10)
+    assert claimer.drain() == [job]
+
+
+def test_an_enqueue_prepared_before_a_restart_is_waited_for(tmp_path: Path) -> None:
+    serve = partial(
+        server, directory=tmp_path / "data", settings={"max_prepared_transactions": "5"}
+    )
+    with serve() as dsn, psycopg.connect(dsn) as late:
+        schema.install(late)
+        (job,) = enqueue(late)
+        late.execute("prepare transaction 'late'")
+    with (
+        serve() as dsn,
+        psycopg.connect(dsn, autocommit=True) as producer,
+        psycopg.connect(dsn, autocommit=True) as session,
+    ):
+        claimer = Claimer(session)
+        let_time_pass(claimer, producer, seconds=1.0)
+        producer.execute("commit prepared 'late'")
+        assert claimer.drain() == [job]
 
 
 def claim_into(claimer: Claimer, jobs: list[int]) -> list[int]:

@@ -14,18 +14,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import psycopg
 import pytest
 from psycopg import sql
 
 import rota
 from rota import logs, protocol, records
+from rota.session import Session
 from rota.text import NotJson, json_text, storable, traceback_text
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import psycopg
 
     from conftest import Connect
 
@@ -432,13 +432,30 @@ def test_what_was_enqueued_unseen_is_run_when_it_commits(
     early, watcher = connect(autocommit=False), connect()
     watcher.execute("listen rota")
     job = rota.enqueue(early, "echo")
-    asleep = (
-        "select 1 from pg_stat_activity"
-        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
-    )
+    events: list[str] = []
+    ask: Any = Session.exchange
+    look: Any = protocol.enqueuers_in_flight
+
+    async def noted_ask(self: Any, *arguments: Any) -> Any:
+        events.append("asks")
+        answer = await ask(self, *arguments)
+        events.append("is answered")
+        return answer
+
+    def noted_look() -> Any:
+        events.append("lies down")
+        return look()
+
+    monkeypatch.setattr(Session, "exchange", noted_ask)
+    monkeypatch.setattr(protocol, "enqueuers_in_flight", noted_look)
+
+    def is_asleep() -> bool:
+        """Whether it has looked once more since it lay down."""
+        _, lies_down, since = " ".join(events).partition("lies down")
+        return bool(lies_down) and "asks is answered" in since
 
     def commit_late() -> None:
-        wait_until(lambda: place.connection.execute(asleep.encode()).fetchone())
+        wait_until(is_asleep)
         early.commit()
         state = f"select count(*) from rota.jobs where id = {job}"
         done = f"{state} and state = 'completed'"
@@ -828,3 +845,36 @@ def test_texts_are_made_storable() -> None:
     with pytest.raises(NotJson):
         json_text(loop)
     assert "Unshowable" in traceback_text(Unshowable())
+
+
+def test_jobs_in_an_answer_that_cannot_be_read_come_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is long: nobody but the runner itself gives them back."""
+    long = timedelta(minutes=30)
+    read: Any = protocol.Answer.read
+    unread: list[object] = []
+
+    async def read_all_but_one(self: Any) -> Any:
+        answer = await read(self)
+        if getattr(answer, "claimed", None) and not unread:
+            unread.append(answer)
+            raise psycopg.DataError("cannot be read")
+        return answer
+
+    monkeypatch.setattr(protocol.Answer, "read", read_all_but_one)
+    place.app.handler("echo")(lambda job: job.payload)
+    job = rota.enqueue(place.connection, "echo")
+    state = f"select state from rota.jobs where id = {job}"
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(wait_until, lambda: place.value(state) == "completed")
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert unread
+    found = place.connection.execute("select attempt, execution from rota.jobs")
+    assert found.fetchall() == [(1, 2)]

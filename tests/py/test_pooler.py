@@ -129,7 +129,10 @@ def test_a_runner_behind_a_pooler_does_all_it_does_otherwise(
         assert "no wake-ups: looking for jobs every 0.4 seconds" in runner.output
         assert "WARNING" not in runner.output
     # What it said in the pooler's sessions holds nothing up after it.
-    left = "select mode from pg_locks where locktype = 'advisory'"
+    left = (
+        "select mode from pg_locks where locktype = 'advisory' and database ="
+        " (select oid from pg_database where datname = current_database())"
+    )
     assert column(direct, left) == []
 
 
@@ -148,7 +151,8 @@ def test_wake_ups_may_come_past_the_pooler(
     def see_work_done() -> None:
         asleep = (
             "select count(*) from pg_locks where locktype = 'advisory'"
-            " and classid = rota._lock_class()::oid and objid <> 1"
+            " and classid = rota._lock_class()::oid and objid = 0 and database ="
+            " (select oid from pg_database where datname = current_database())"
         )
         for _ in range(5):
             wait_until(lambda: value(session, asleep) == 1)

@@ -249,5 +249,6 @@ def test_an_upgrade_takes_back_what_others_granted_on_tables(connect: Connect) -
         """
     session.execute(loose)
     assert column(session, readable, kinds=["r", "p", "S"]) != []
-    session.execute((scripts.source() / "grants.sql").read_bytes())
+    for name in ("revokes.sql", "grants.sql"):
+        session.execute((scripts.source() / name).read_bytes())
     assert column(session, readable, kinds=["r", "p", "S"]) == []

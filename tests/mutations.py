@@ -251,8 +251,8 @@ MUTANTS = (
     Mutant(
         "the reaper forgets workers with jobs left",
         "sql/functions/60_maintain/reap_workers.sql",
-        "            where j.worker_id = w.id and j.state = 'running'",
-        "            where false",
+        "                where j.worker_id = e.id and j.state = 'running'",
+        "                where false",
         (
             "tests/py/test_lock_order.py::test_nothing_waits_for_a_job_that_an_operator_holds",
             "tests/sql/60_maintain/test_reap_workers.sql",
@@ -800,8 +800,8 @@ MUTANTS = (
     Mutant(
         "tables are left to who had them",
         "sql/grants.sql",
-        "revoke all on all tables in schema rota\nfrom public, rota_producer",
-        "revoke all on rota.job\nfrom public, rota_producer",
+        "revoke all on all tables in schema rota\nfrom rota_producer",
+        "revoke all on rota.job\nfrom rota_producer",
         (
             "tests/py/test_roles.py::test_an_upgrade_takes_back_what_others_granted_on_tables",
         ),
@@ -816,7 +816,7 @@ MUTANTS = (
     Mutant(
         "results are dropped with the connection",
         "runner/rota/session.py",
-        "sent = self.settlements[:]\n",
+        "sent = self.settlements[self._held_up_count :]\n",
         "sent, self.settlements = self.settlements, []\n",
         (
             "tests/py/test_runner_faults.py::test_a_completion_whose_answer_is_lost_is_sent_again",
@@ -848,8 +848,8 @@ MUTANTS = (
     Mutant(
         "one refused result holds up all",
         "runner/rota/session.py",
-        "if not (sent and _is_about_values(error)):",
-        "if True:",
+        "elif sent and _is_about_values(error):",
+        "elif False:",
         (
             "tests/py/test_runner_jobs.py::test_a_result_that_the_database_refuses_is_dead_at_once",
         ),
@@ -952,8 +952,8 @@ MUTANTS = (
     Mutant(
         "a busy runner does not beat",
         "runner/rota/worker.py",
-        "self._asked_at + self._lease.total_seconds() / 3",
-        "self._asked_at + self._lease.total_seconds() * 3",
+        "self._asked_at + lease / 3",
+        "self._asked_at + lease * 3",
         (
             "tests/py/test_runner_faults.py::test_a_busy_runner_keeps_a_third_of_its_lease",
         ),
@@ -1068,5 +1068,96 @@ MUTANTS = (
         (
             "tests/py/test_runner_slots.py::test_context_variables_do_not_leak_into_the_next_job",
         ),
+    ),
+    Mutant(
+        "upgrade without a column of the new tables",
+        "sql/migrations/0.2.0.sql",
+        "alter table rota.worker add column version text;",
+        "",
+        ("tests/py/test_upgrade.py",),
+    ),
+    Mutant(
+        "upgrade keeps functions that are no more",
+        "sql/scripts/remove.sql",
+        "execute format('drop function %s', v_function);",
+        "null;",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade drops functions under those who call them",
+        "sql/scripts/leftovers.sql",
+        "p.proname !~ '^_' and exists",
+        "true or exists",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade does not wait for calls to end",
+        "sql/scripts/wait.sql",
+        "while clock_timestamp() < v_limit and exists",
+        "while false and exists",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade forgets grants to other roles",
+        "sql/scripts/own_grants.sql",
+        "where\n            (g.kind",
+        "where\n            false and (g.kind",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade waits for a table as long as it takes",
+        "sql/scripts/upgrade.sql",
+        "set local lock_timeout = '500ms';",
+        "set local lock_timeout = 0;",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade makes new things its own",
+        "sql/scripts/upgrade.sql",
+        "perform set_config('role', v_owner, true);",
+        "null;",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade leaves old rows unchecked",
+        "sql/scripts/validate.sql",
+        "and not c.convalidated",
+        "and false",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade from whatever version there is",
+        "sql/scripts/upgrade.sql",
+        "elsif rota.version() <> '@FROM@' then",
+        "elsif false then",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "upgrade opens new functions to everybody",
+        "sql/revokes.sql",
+        "revoke all on all functions in schema rota from public;",
+        "",
+        ("tests/py/test_upgrade_steps.py",),
+    ),
+    Mutant(
+        "extension whose rows are not dumped",
+        "sql/scripts/configuration.sql",
+        "c.relkind in ('r', 'S')",
+        "c.relkind in ('r')",
+        ("tests/py/test_extension.py",),
+    ),
+    Mutant(
+        "extension whose first rows are in the way of a dump's",
+        "sql/scripts/restore.sql",
+        "delete from rota.retry_policy as p",
+        "delete from rota.retry_policy as p using rota.job as j",
+        ("tests/py/test_extension.py",),
+    ),
+    Mutant(
+        "extension over what is there",
+        "sql/scripts/extension.sql",
+        "raise exception 'schema rota already exists, and is not empty'",
+        "raise warning 'schema rota already exists, and is not empty'",
+        ("tests/py/test_extension.py",),
     ),
 )

@@ -202,11 +202,12 @@ def create_schedule(schedule: Schedule) -> Call[str]:
     )
 
 
-def register_worker(*, name: str, lease: timedelta) -> Call[int]:
+def register_worker(*, name: str, lease: timedelta, version: str) -> Call[int]:
     """Call rota.register_worker."""
     return Call(
-        "select rota.register_worker(name => %(name)s, lease => %(lease)s)",
-        {"name": name, "lease": lease},
+        "select rota.register_worker("
+        "name => %(name)s, lease => %(lease)s, version => %(version)s)",
+        {"name": name, "lease": lease, "version": version},
         _number,
     )
 
@@ -406,5 +407,9 @@ def enqueuers_in_flight() -> Call[list[str]]:
 
 
 async def listen(connection: AsyncConnection) -> None:
-    """Listen for wake-ups: the channel is rota, the payload a queue's name."""
+    """Listen for wake-ups: the channel is rota, the payload a queue's name.
+
+    To be idle is what this session is for, whatever is the rule for others.
+    """
+    await connection.execute("set idle_session_timeout to 0")
     await connection.execute("listen rota")

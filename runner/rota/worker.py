@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
+from rota.connections import PREPARE_AFTER, Backoff, Effects, connect, reason
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
 from rota.pace import Pace
@@ -52,7 +52,6 @@ COMPANY_SECONDS = 0.005
 TRANSIENT = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
-    psycopg.errors.ReadOnlySqlTransaction,  # a primary that became a standby
     OSError,
     TimeoutError,
 )
@@ -68,6 +67,8 @@ class Worker:
     poll: how often an idle worker asks when nobody woke it.
     is_listening: false for a pooler in transaction mode: no wake-ups, and no prepared
         statements.
+    listen_dsn: if `dsn` leads to such a pooler, where the server itself is: only
+        wake-ups are heard there, on one connection. None: they are heard at `dsn`.
     name: for people who look at worker_status. None: host and process.
     clock: monotonic seconds.
     """
@@ -83,6 +84,7 @@ class Worker:
         grace: timedelta = timedelta(seconds=30),
         poll: timedelta = timedelta(seconds=5),
         is_listening: bool = True,
+        listen_dsn: str | None = None,
         name: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -98,7 +100,9 @@ class Worker:
         self._grace = grace.total_seconds()
         self._poll = poll.total_seconds()
         self._is_listening = is_listening
-        self._prepare_after = PREPARE_AFTER if is_listening else None
+        self._listen_dsn = dsn if listen_dsn is None else listen_dsn
+        is_direct = is_listening and listen_dsn is None
+        self._prepare_after = PREPARE_AFTER if is_direct else None
         self._clock = clock
 
         self._session = Session(
@@ -106,6 +110,7 @@ class Worker:
             queues,
             lease,
             app.schedules,
+            clock,
         )
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
@@ -148,6 +153,12 @@ class Worker:
         """
         self._is_serving = True
         self._given_up = given_up = asyncio.get_running_loop().create_future()
+        if not self._is_listening:
+            logger.info(
+                "no wake-ups: looking for jobs every %g seconds",
+                self._poll,
+                extra=self._session.ids,
+            )
         async with self._resources(is_listening=self._is_listening):
             self._work_task = work = asyncio.create_task(self._work())
             try:
@@ -216,7 +227,7 @@ class Worker:
         self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
         self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
         self._wakeups = Wakeups(
-            self._dsn, self._queues, self._poll, self._wake_if_free, self._report
+            self._listen_dsn, self._queues, self._poll, self._wake_if_free, self._report
         )
         listener = asyncio.create_task(self._wakeups.run()) if is_listening else None
         try:
@@ -417,7 +428,8 @@ class Worker:
         return self._in_line > self._pace.expected
 
     def _due_at(self) -> float:
-        due_ats = [self._asked_at + self._lease.total_seconds() / 3]
+        lease = self._lease.total_seconds()
+        due_ats = [self._asked_at + lease / 3, self._session.retry_at]
         if (stale_at := self._slots.stale_at) is not None:
             due_ats.append(stale_at)
         if self._is_claiming:
@@ -440,5 +452,7 @@ class Worker:
         if self._clock() >= self._logged_at + 1:
             self._logged_at = self._clock()
             logger.warning(
-                "database away, trying again: %s", error, extra=self._session.ids
+                "database away, trying again: %s",
+                reason(error),
+                extra=self._session.ids,
             )

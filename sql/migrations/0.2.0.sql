@@ -1,3 +1,2 @@
--- Functions that claims and settlements no longer call.
-drop function rota._claim_lane(bigint, rota._ready_lane, integer, timestamptz);
-drop function rota._settle_completed(bigint[], integer[], jsonb[]);
+/* Workers say which version they run. */
+alter table rota.worker add column version text;

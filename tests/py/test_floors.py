@@ -558,6 +558,16 @@ def test_a_session_reset_forgets_its_floors_and_misses_nothing(
     assert claimer.drain() == jobs
 
 
+def test_a_session_that_outlives_the_schema_misses_nothing_in_the_next(
+    claimer: Claimer, producer: Session
+) -> None:
+    claimer.raise_floor(producer, 500)
+    producer.execute("drop schema rota cascade")
+    schema.install(producer)
+    jobs = enqueue(producer, 5)
+    assert Claimer(claimer.session).drain() == jobs
+
+
 def test_a_rolled_back_claim_takes_back_what_it_learned(
     claimer: Claimer, producer: Session
 ) -> None:

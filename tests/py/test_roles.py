@@ -17,7 +17,7 @@ import pytest
 from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 
-from rota import schema
+from rota import scripts
 from sessions import Session, column, rows, value
 
 if TYPE_CHECKING:
@@ -249,5 +249,6 @@ def test_an_upgrade_takes_back_what_others_granted_on_tables(connect: Connect) -
         """
     session.execute(loose)
     assert column(session, readable, kinds=["r", "p", "S"]) != []
-    session.execute((schema.source() / "grants.sql").read_bytes())
+    for name in ("revokes.sql", "grants.sql"):
+        session.execute((scripts.source() / name).read_bytes())
     assert column(session, readable, kinds=["r", "p", "S"]) == []

@@ -135,7 +135,7 @@ def test_a_busy_runner_is_not_marked_as_sleeping(
         from pg_locks as l
         where l.locktype = 'advisory'
             and l.classid = rota._lock_class()::oid
-            and l.objid <> 1
+            and l.objid = 0
             and l.database = (
                 select d.oid from pg_database as d where d.datname = current_database()
             )

@@ -3,7 +3,8 @@ transaction holds the worker already.
 
 Jobs are updated where they were locked, without a look at the primary key. Hence two
 statements: the snapshot that finds a job which changes before it is locked does not see
-the version that gets locked, a later one does. */
+the version that gets locked, a later one does. The clock is read when they are locked:
+whoever handed one back a moment ago may have read it after the claim began. */
 create or replace function rota._claim(
     p_worker_id bigint,
     p_queues text[],
@@ -17,6 +18,7 @@ parallel unsafe
 as $$
 declare
     v_left integer := p_max_jobs;
+    v_is_held boolean := p_is_held;
     v_now timestamptz;
     v_positions rota._position_state;
     v_lanes rota._ready_lane[];
@@ -30,14 +32,13 @@ begin
 
     foreach v_lane in array v_lanes loop
         continue when v_lane.first_position is null;
-        if v_now is null then
-            if not p_is_held then
-                perform rota._hold_worker(p_worker_id);
-            end if;
-            v_now := rota._now();
+        if not v_is_held then
+            perform rota._hold_worker(p_worker_id);
+            v_is_held := true;
         end if;
 
         v_jobs := rota._lock_ready_jobs(v_lane, v_left);
+        v_now := rota._now();
         return query
         with claimed as (
             update rota.job as j

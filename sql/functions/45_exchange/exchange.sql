@@ -19,7 +19,10 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 set plan_cache_mode = force_generic_plan
+set lock_timeout = '250ms'
 as $$
+/* Whoever has locked one of the jobs must not keep the worker from beating for all the
+others: hence the short lock_timeout. */
 declare
     v_max_jobs constant integer := rota._check_claim(queues, max_jobs);
     v_worker constant rota.worker := rota._living_worker(worker);

@@ -10,9 +10,9 @@ declare
     v_dead record;
     v_free bigint[] := '{}'::bigint[];
 begin
-    /* A loop in the order of the keys: each may wait for an enqueuer. A key that serves
-    another job must not even be locked ("on conflict do update" would): the end of jobs
-    gives keys up in the order of the jobs. */
+    /* A loop in the order of the keys: each may wait for an enqueuer. A key that is
+    taken is only read: "on conflict do update" locks the row also when it changes
+    nothing, and the end of the job that has the key would wait for us. */
     for v_dead in
         select
             d.id,
@@ -21,6 +21,14 @@ begin
         from rota.dead_letter as d
         inner join rota.lane as l on l.id = d.lane_id
         where d.id = any (p_ids)
+            and not exists (
+                select
+                from rota.idempotency_key as ik
+                where ik.queue_id = l.queue_id
+                    and ik.key = d.idempotency_key
+                    and ik.job_id <> d.id
+                    and (ik.expires_at is null or ik.expires_at > rota._now())
+            )
         order by d.idempotency_key, d.id
     loop
         if v_dead.idempotency_key is not null then

@@ -1,5 +1,5 @@
 begin;
-select plan(31);
+select plan(16);
 
 create or replace function rota._now()
 returns timestamptz
@@ -10,6 +10,7 @@ as $$
     select current_setting('test.now')::timestamptz
 $$;
 set local test.now = '2030-01-01 12:00+00';
+set local jit = off;  -- compiling the view would take a second each time
 
 do $$
 begin
@@ -25,47 +26,23 @@ create temp table enqueued (id bigint primary key, queue text);
 /* Replayed jobs start afresh: up to this execution nothing is charged. */
 create temp table replayed (id bigint, execution integer);
 
-/* What must hold at any moment; a row is a violation. */
+/* Beside what must hold after any history, what this one can tell. */
 create temp view violation as
-select 'a job is in one place at most' as invariant, p.id
-from (
-    select j.id from rota.job as j
-    union all
-    select a.id from rota.archive as a
-    union all
-    select d.id from rota.dead_letter as d
-) as p
-group by p.id
-having count(*) > 1
+select v.invariant, v.subject
+from tap.violations as v
 union all
-select 'no job vanishes', e.id
+select 'no job vanishes', 'job ' || e.id
 from enqueued as e
 where e.queue <> 'unkept'
     and not exists (select from rota.jobs as j where j.id = e.id)
 union all
-select 'no job appears from nowhere', j.id
+select 'no job appears from nowhere', 'job ' || j.id
 from rota.jobs as j
 where not exists (select from enqueued as e where e.id = j.id)
 union all
-select 'executions have no gaps and no repetitions', j.id
-from rota.jobs as j
-left join rota.executions as e on e.job_id = j.id
-group by j.id, j.execution
-having count(e.execution) <> j.execution
-    or coalesce(max(e.execution), 0) <> j.execution
-    or count(distinct e.execution) <> count(e.execution)
-union all
-select 'no execution ends before it starts, or starts before the last ended', e.job_id
-from (
-    select
-        x.*,
-        lag(x.finished_at) over (partition by x.job_id
-        order by x.execution) as ended_before
-    from rota.executions as x
-) as e
-where e.finished_at < e.started_at or e.started_at < e.ended_before
-union all
-select 'charged attempts are the failures, plus the one that runs or has ended', j.id
+select
+    'charged attempts are the failures, plus the one that runs or has ended',
+    'job ' || j.id
 from rota.jobs as j
 where j.state in ('scheduled', 'queued', 'running', 'dead')
     and j.attempt <> (
@@ -79,60 +56,10 @@ where j.state in ('scheduled', 'queued', 'running', 'dead')
             )
     )
 union all
-select 'nobody is charged more than allowed', j.id
-from rota.jobs as j
-where j.attempt > j.max_attempts
-union all
-select 'a running job has a worker that is neither lost nor gone', j.id
+select 'a running job has a worker that is not lost', 'job ' || j.id
 from rota.job as j
-left join rota.worker as w on w.id = j.worker_id
-where j.state = 'running' and (w.id is null or w.ended_at is not null
-    or w.lost_at is not null)
-union all
-select 'a waiting job has no worker, claim, deadline or cancellation', j.id
-from rota.job as j
-where j.state <> 'running'
-    and num_nonnulls(
-        j.worker_id, j.claimed_at, j.deadline_at, j.cancel_requested_at, j.cancel_reason
-    ) > 0
-union all
-select 'a queued job is due and has a place', j.id
-from rota.job as j
-where j.state = 'queued' and (j.run_at > rota._now() or j.position is null)
-union all
-select 'no two queued jobs have one place', j.position
-from rota.job as j
-where j.state = 'queued'
-group by j.position
-having count(*) > 1
-union all
-select 'a key of a live job is that job''s', j.id
-from rota.job as j
-inner join rota.lane as l on l.id = abs(j.lane_id)
-where j.idempotency_key is not null
-    and not exists (
-        select from rota.idempotency_key as k
-        where k.queue_id = l.queue_id
-            and k.key = j.idempotency_key
-            and k.job_id = j.id
-            and k.expires_at is null
-    )
-union all
-select 'no two live jobs of a queue have one key', min(j.id)
-from rota.job as j
-inner join rota.lane as l on l.id = abs(j.lane_id)
-where j.idempotency_key is not null
-group by l.queue_id, j.idempotency_key
-having count(*) > 1
-union all
-select 'a key that does not expire belongs to a live job', k.job_id
-from rota.idempotency_key as k
-where k.expires_at is null and not exists (select from rota.job as j
-    where j.id = k.job_id)
-union all
-select 'every job belongs to a lane of a queue', j.id
-from rota.job as j
-where not exists (select from rota.lane as l where l.id = abs(j.lane_id));
+inner join rota.worker as w on w.id = j.worker_id
+where j.state = 'running' and w.lost_at is not null;
 
 /* Sixty rounds of everything at once, drawn with a fixed seed: a few jobs come, workers
 come, go and fall silent, and what runs ends in every way there is. */
@@ -228,38 +155,19 @@ end;
 $$;
 select is(setseed(0.42)::text, '', 'the draws are the same each time');
 
-create temp table broken (number integer, invariant text, id bigint);
+create temp table broken (round integer, invariant text, subject text);
 do $$
 begin
     for i in 1..60 loop
         perform pg_temp.round(i);
-        insert into broken select i, v.invariant, v.id from violation as v;
+        insert into broken select i, v.invariant, v.subject from violation as v;
     end loop;
 end;
 $$;
 select is_empty(
-    format('select number, id from broken where invariant = %L', i.invariant),
-        i.invariant
-)
-from (
-    values
-    ('a job is in one place at most'),
-    ('no job vanishes'),
-    ('no job appears from nowhere'),
-    ('executions have no gaps and no repetitions'),
-    ('no execution ends before it starts, or starts before the last ended'),
-    ('charged attempts are the failures, plus the one that runs or has ended'),
-    ('nobody is charged more than allowed'),
-    ('a running job has a worker that is neither lost nor gone'),
-    ('a waiting job has no worker, claim, deadline or cancellation'),
-    ('a queued job is due and has a place'),
-    ('no two queued jobs have one place'),
-    ('a key of a live job is that job''s'),
-    ('no two live jobs of a queue have one key'),
-    ('a key that does not expire belongs to a live job'),
-    ('every job belongs to a lane of a queue')
-) as i (invariant);
-select is_empty('select * from broken', 'nothing else is broken');
+    'select b.round, b.invariant, b.subject from broken as b',
+    'after each of sixty rounds every invariant holds'
+);
 
 /* The history was worth the name. */
 select cmp_ok(

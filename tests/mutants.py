@@ -27,6 +27,7 @@ LOCKS = ("tests/py/test_lock_order.py",)
 PLANS = ("tests/py/test_claim_plan.py",)
 ROLES = ("tests/py/test_roles.py",)
 PGTAP = ("tests/sql",)
+MODEL = ("tests/py/test_model.py",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +381,48 @@ MUTANTS = (
         "to rota_operator, rota_observer;",
         "to rota_operator, rota_producer;",
         ROLES,
+    ),
+    Mutant(
+        "a loss that kills is charged",
+        "functions/40_finish/_bury_jobs.sql",
+        "b.attempt - e.is_refunded::integer",
+        "b.attempt",
+        MODEL,
+    ),
+    Mutant(
+        "a lease lasts an instant longer",
+        "functions/60_maintain/reap_workers.sql",
+        "e.lease_expires_at <= v_now",
+        "e.lease_expires_at < v_now",
+        MODEL,
+    ),
+    Mutant(
+        "a key is free as soon as its job has ended",
+        "functions/40_finish/_free_keys.sql",
+        "p_now + coalesce(j.key_ttl, interval '0')",
+        "p_now",
+        MODEL,
+    ),
+    Mutant(
+        "floors rise without waiting for the horizon",
+        "functions/20_claim/_settle_positions.sql",
+        "elsif pg_snapshot_xmin(pg_current_snapshot()) >= v_state.horizon then",
+        "elsif v_state.horizon is not null then",
+        MODEL,
+    ),
+    Mutant(
+        "floors rise without waiting for the holders",
+        "functions/20_claim/_settle_positions.sql",
+        "        and not v_state.holders && rota._line_holders()\n",
+        "",
+        MODEL,
+    ),
+    Mutant(
+        "handed back jobs come last",
+        "functions/20_claim/_ready_lanes.sql",
+        "s.lane_id > 0, random()",
+        "s.lane_id < 0, random()",
+        MODEL,
     ),
 )
 

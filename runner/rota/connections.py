@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-from contextlib import asynccontextmanager, contextmanager
+import socket
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import psycopg
@@ -31,13 +33,39 @@ _DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "20000",
 }
+_HOSTS = ("host", "hostaddr")
+# What a session prepared is not there, or another's is.
+_OF_POOLERS = (
+    psycopg.errors.DuplicatePreparedStatement,
+    psycopg.errors.InvalidSqlStatementName,
+)
 # psycopg's default; None never prepares, for poolers in transaction mode.
 PREPARE_AFTER = 5
 
 
 def conninfo(dsn: str) -> str:
-    """Return the DSN with rota's defaults for what it leaves open."""
-    return make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(dsn)})
+    """Return the DSN with rota's defaults for what it leaves open.
+
+    Of several hosts, one that takes writes is meant. A single one is taken as it is: a
+    pooler may still report the standby that its server has been (PgBouncer does).
+    """
+    given = conninfo_to_dict(dsn)
+    hosts = [given.get(name) or os.environ.get(f"PG{name.upper()}") for name in _HOSTS]
+    is_open = not os.environ.get("PGTARGETSESSIONATTRS")
+    if is_open and any("," in str(host) for host in hosts):
+        given.setdefault("target_session_attrs", "read-write")
+    return make_conninfo("", **{**_DEFAULTS, **given})
+
+
+def reason(error: Exception) -> str:
+    """Say in one line why the database cannot be worked with just now."""
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        said = error.diag.message_primary
+        return f"this server takes no writes, it may be a standby: {said}"
+    if isinstance(error, _OF_POOLERS):
+        said = error.diag.message_primary
+        return f"a pooler in transaction mode, it seems: use --no-listen: {said}"
+    return " ".join(str(error).split()) or "no answer in time"
 
 
 async def connect(dsn: str, prepare_after: int | None) -> Connection:
@@ -45,6 +73,32 @@ async def connect(dsn: str, prepare_after: int | None) -> Connection:
     return await psycopg.AsyncConnection.connect(
         conninfo(dsn), autocommit=True, prepare_threshold=prepare_after
     )
+
+
+@asynccontextmanager
+async def answered(connection: Connection, seconds: float) -> AsyncIterator[None]:
+    """Cut the connection off when the block takes longer; it raises TimeoutError then.
+
+    To cancel the statement instead would mean to wait for a server that may have gone
+    without a word, as half-open connections do.
+    """
+    is_cut = False
+
+    def cut() -> None:
+        nonlocal is_cut
+        is_cut = True
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
+            s.shutdown(socket.SHUT_RDWR)
+
+    timer = asyncio.get_running_loop().call_later(seconds, cut)
+    try:
+        yield
+    except psycopg.Error as error:
+        if is_cut and connection.broken:
+            raise TimeoutError(f"no answer within {seconds:.1f} s") from error
+        raise
+    finally:
+        timer.cancel()
 
 
 class Backoff:
@@ -73,13 +127,13 @@ class Effects:
     """
 
     def __init__(self, dsn: str, size: int, prepare_after: int | None) -> None:
+        self._tries = range(size + 1)
         self._pool = ConnectionPool(
             conninfo(dsn),
             kwargs={"prepare_threshold": prepare_after},
             min_size=0,
             max_size=size,
             open=False,
-            check=ConnectionPool.check_connection,
             num_workers=1,
         )
         self._pool_async = AsyncConnectionPool(
@@ -88,23 +142,38 @@ class Effects:
             min_size=0,
             max_size=size,
             open=False,
-            check=AsyncConnectionPool.check_connection,
             num_workers=1,
         )
 
     @contextmanager
     def connection(self) -> Iterator[protocol.Connection]:
-        """Lend a connection to a thread."""
+        """Lend a connection to a thread.
+
+        Of those that lie there all may be dead, after a restart of the server. A check
+        by the pool would pause for longer and longer after each.
+        """
         self._pool.open()
-        with self._pool.connection() as connection:
-            yield connection
+        for _ in self._tries:
+            with self._pool.connection() as connection:
+                with suppress(psycopg.OperationalError):
+                    ConnectionPool.check_connection(connection)
+                if not connection.closed:
+                    yield connection
+                    return
+        raise psycopg.OperationalError("each connection was dead at once")
 
     @asynccontextmanager
     async def connection_async(self) -> AsyncIterator[protocol.AsyncConnection]:
         """Lend a connection to a coroutine."""
         await self._pool_async.open()
-        async with self._pool_async.connection() as connection:
-            yield connection
+        for _ in self._tries:
+            async with self._pool_async.connection() as connection:
+                with suppress(psycopg.OperationalError):
+                    await AsyncConnectionPool.check_connection(connection)
+                if not connection.closed:
+                    yield connection
+                    return
+        raise psycopg.OperationalError("each connection was dead at once")
 
     async def close(self) -> None:
         """Close what is idle now, and the rest when it is given back."""

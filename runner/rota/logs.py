@@ -39,3 +39,7 @@ def set_up(*, is_json: bool, level: str) -> None:
             logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s")
         )
     logging.basicConfig(handlers=[handler], level=level.upper())
+    if level != "debug":
+        # It has a line for each connection of each try. What a handler cannot get for
+        # that is in the error of its job.
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from rota import protocol
-from rota.connections import Backoff, connect
+from rota.connections import Backoff, answered, connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from rota.connections import Connection
 
 FIRST_PAUSE_SECONDS = 0.025
+# How long the database may take to answer, and how often it is asked whether it is
+# there while there is nothing else to ask.
+ANSWER_SECONDS = 10.0
+CHECK_SECONDS = 30.0
 
 
 class Wakeups:
@@ -50,7 +54,8 @@ class Wakeups:
         while True:
             try:
                 async with await connect(self._dsn, None) as connection:
-                    await protocol.listen(connection)
+                    async with answered(connection, ANSWER_SECONDS):
+                        await protocol.listen(connection)
                     backoff.reset()
                     await self._attend(connection)
             except (psycopg.Error, OSError) as error:
@@ -60,28 +65,34 @@ class Wakeups:
     async def _attend(self, connection: Connection) -> None:
         while True:
             await self._hear_until_idle(connection)
-            await protocol.mark_idle(queues=self._queues).on_async(connection)
+            async with answered(connection, ANSWER_SECONDS):
+                await protocol.mark_idle(queues=self._queues).on_async(connection)
             await self._look_again(connection)
             while self.idle.is_set():
-                await self._hear(connection, count=1)
-            await protocol.mark_busy(queues=self._queues).on_async(connection)
+                if not await self._hear(connection, timeout=CHECK_SECONDS, count=1):
+                    await self._in_flight(connection)
+            async with answered(connection, ANSWER_SECONDS):
+                await protocol.mark_busy(queues=self._queues).on_async(connection)
 
     async def _look_again(self, connection: Connection) -> None:
         """Wake the worker for what was enqueued by those who did not see it sleep.
 
         They began before it was marked: it looks once now, and again as they end.
         """
-        call = protocol.enqueuers_in_flight()
-        in_flight = set(await call.on_async(connection))
+        in_flight = await self._in_flight(connection)
         self._wake()
         pause = FIRST_PAUSE_SECONDS
         while in_flight and self.idle.is_set():
             await self._hear(connection, timeout=pause)
-            left = in_flight & set(await call.on_async(connection))
+            left = in_flight & await self._in_flight(connection)
             if left < in_flight:
                 self._wake()
             in_flight = left
             pause = min(pause * 2, self._poll)
+
+    async def _in_flight(self, connection: Connection) -> set[str]:
+        async with answered(connection, ANSWER_SECONDS):
+            return set(await protocol.enqueuers_in_flight().on_async(connection))
 
     async def _hear_until_idle(self, connection: Connection) -> None:
         """Take what others are told off the line, until the worker is idle again."""
@@ -106,7 +117,11 @@ class Wakeups:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's
         count: int | None = None,
-    ) -> None:
+    ) -> bool:
+        has_heard = False
         async for notice in connection.notifies(timeout=timeout, stop_after=count):
+            has_heard = True
             if notice.payload in self._queues:
                 self._wake()
+                await asyncio.sleep(0)  # so the worker asks before this goes on
+        return has_heard

@@ -16,6 +16,8 @@ from psycopg.types.json import Jsonb
 from waiting import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import psycopg
 
 HERE = Path(__file__).parent
@@ -24,7 +26,13 @@ HERE = Path(__file__).parent
 class Runner:
     """A `rota worker` process; what it logs goes to a file."""
 
-    def __init__(self, dsn: str, log: Path, *options: str) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        log: Path,
+        *options: str,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
         self.log = log
         with log.open("w") as output:
             self.process = subprocess.Popen(
@@ -34,7 +42,7 @@ class Runner:
                     *("--lease", "1.2", "--poll", "0.4", *options),
                 ],
                 cwd=HERE,
-                env=os.environ | {"ROTA_DSN": dsn},
+                env={**environment, "ROTA_DSN": dsn},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -70,7 +70,9 @@ BREAKAGES = {
         update rota.job set state = 'queued', position = 3, run_at = created_at
         where id in (3, 4)
         """,
-    "no floor is above a queued position": "update rota.lane set floor = 99",
+    "no floor is above a queued position": """
+        update rota.lane set floor = 1 + (select last_value from rota.position_seq)
+        """,
     "no scheduled job is due before the floor of its time": FLOOR.format("due"),
     "no deadline is before the floor of deadlines": FLOOR.format("deadline"),
     "a key of a live job is that job's": "update rota.idempotency_key set job_id = 4",

@@ -32,12 +32,17 @@ begin
         order by d.idempotency_key, d.id
     loop
         if v_dead.idempotency_key is not null then
-            insert into rota.idempotency_key as ik (queue_id, key, job_id)
-            values (v_dead.queue_id, v_dead.idempotency_key, v_dead.id)
-            on conflict (queue_id, key) do update
-            set job_id = excluded.job_id, expires_at = null
-            where ik.expires_at <= rota._now() or ik.job_id = excluded.job_id;
-            continue when not found;
+            update rota.idempotency_key as ik
+            set job_id = v_dead.id, expires_at = null
+            where ik.queue_id = v_dead.queue_id
+                and ik.key = v_dead.idempotency_key
+                and (ik.expires_at <= rota._now() or ik.job_id = v_dead.id);
+            if not found then
+                insert into rota.idempotency_key (queue_id, key, job_id)
+                values (v_dead.queue_id, v_dead.idempotency_key, v_dead.id)
+                on conflict (queue_id, key) do nothing;
+                continue when not found;
+            end if;
         end if;
         v_free := v_free || v_dead.id;
     end loop;

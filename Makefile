@@ -1,6 +1,7 @@
 # Everything a checkout can do. Needs make and Python 3.11 or newer; uv is used if there.
 
 PYTHON ?= python3
+PG_CONFIG ?= pg_config
 VENV := .venv
 BIN := $(VENV)/bin
 PG := 15 16 17 18
@@ -11,7 +12,7 @@ SQL := $(shell find sql -name '*.sql' -o -name rota.control)
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 
 .PHONY: demo
@@ -21,6 +22,10 @@ demo: $(VENV)/.demo ## See it work on real files (DEMO_DIR=folder, KEEP=1, DATAB
 .PHONY: test
 test: $(VENV)/.dev ## Run all tests (ARGS=… for pytest, ROTA_TEST_DSN=dsn for another server)
 	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-failover
+test-failover: $(VENV)/.dev ## Kill a primary under load; its standby takes over
+	$(BIN)/pytest tests/failover $(ARGS)
 
 .PHONY: test-faults
 test-faults: $(VENV)/.dev ## Break runners, connections and servers (ARGS='--times 20 --seed 1')
@@ -41,9 +46,17 @@ lint: $(VENV)/.dev ## Check the style of SQL and Python
 check-sql: $(VENV)/.dev ## Check the bodies of PL/pgSQL functions with plpgsql_check
 	@$(BIN)/python tools/check_sql.py
 
+.PHONY: coverage
+coverage: $(VENV)/.dev ## See which statements and branches of PL/pgSQL no test executes
+	@$(BIN)/python tools/sql_coverage.py $(ARGS)
+
 .PHONY: mutants
-mutants: $(VENV)/.dev ## Break the SQL in many places and see that a test notices each
+mutants: $(VENV)/.dev ## Break rota in many places, see that a test notices (ARGS='--sample 8')
 	@$(BIN)/python tests/mutants.py $(ARGS)
+
+.PHONY: soak
+soak: $(VENV)/.dev ## Work for half an hour and see that nothing creeps up (MINUTES=30)
+	@PYTHONPATH=tests $(BIN)/python -m soak --minutes $(or $(MINUTES),30) $(ARGS)
 
 .PHONY: bench
 bench: $(VENV)/.demo ## Measure speed beside the raw limit (ARGS=--full, BENCH_DSN=dsn)
@@ -54,11 +67,16 @@ performance: $(VENV)/.demo ## Write docs/performance.md from what was measured l
 	@$(BIN)/python -m bench.report
 
 .PHONY: build
-build: build/rota.sql ## Write the install script for psql to build/rota.sql
+build: build/rota.control ## Write the scripts for psql and of the extension to build/
 
-build/rota.sql: $(SQL) runner/rota/schema.py $(VENV)/.demo
-	@mkdir -p $(@D)
-	$(BIN)/python -m rota.schema > $@
+build/rota.control: $(SQL) runner/rota/scripts.py $(VENV)/.demo
+	$(BIN)/rota sql --into $(@D)
+
+.PHONY: install
+install: build ## Put the extension into a server's folder (PG_CONFIG=program, DESTDIR=)
+	@folder="$(DESTDIR)$$($(PG_CONFIG) --sharedir)/extension" && mkdir -p "$$folder" && \
+	install -m 644 build/rota.control build/rota--*.sql "$$folder" && \
+	echo "installed in $$folder: create extension rota"
 
 .PHONY: release-check
 release-check: $(VENV)/.dev ## See whether a release can be made of this checkout

@@ -20,7 +20,7 @@ from bench.lab import connect
 from bench.sides import SIDES, payload
 from bench.starts import Starts
 from bench.workers import workers
-from rota.client import enqueue_async
+from rota.client import NewJob, enqueue_async, enqueue_jobs
 from rota.demo.server import bindir
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # Changes that make every enqueue notify, whoever sleeps or not.
 LOUD = """
-create or replace function rota._wake(p_queue rota.queue)
-returns void language sql as $$ select pg_notify('rota', p_queue.name) $$
+create or replace function rota._is_marked(p_object integer)
+returns boolean language sql as 'select true'
 """
 
 
@@ -195,6 +195,21 @@ def enqueue(lab: Lab) -> Iterator[Case]:
             )
 
 
+def by_client(lab: Lab, jobs: int, rows: int) -> Measured:
+    """Measure bulk enqueues of so many rows a call through the Python package."""
+    with lab.database("rota") as database:
+        enqueue_jobs(database.session, _new_jobs(0, 10))
+        begun = time.perf_counter()
+        for start in range(0, jobs, rows):
+            enqueue_jobs(database.session, _new_jobs(start, rows))
+        return {"jobs/s": jobs / (time.perf_counter() - begun)}
+
+
+def _new_jobs(start: int, count: int) -> Iterator[NewJob]:
+    for seq in range(start, start + count):
+        yield NewJob(kind="noop", payload=payload(seq))
+
+
 def in_bulk(lab: Lab, side: str, jobs: int, rows: int) -> Measured:
     """Measure bulk enqueues of so many rows a call, the payloads made by the client."""
     statement = SIDES[side].bulk.encode()
@@ -213,12 +228,15 @@ def bulk(lab: Lab) -> Iterator[Case]:
     """Enqueue in bulk.
 
     One session; the payloads are made and encoded in Python, which is counted, and
-    sent as an array of jsonb.
+    sent as an array of jsonb. client: through the Python package's `enqueue_jobs`.
     """
     jobs = max(lab.size(100_000), 1_000)
     for rows in (1_000, jobs):
         yield Case(
             f"{rows:,} rows a call",
-            {side: partial(in_bulk, lab, side, jobs, rows) for side in SIDES},
+            {
+                **{side: partial(in_bulk, lab, side, jobs, rows) for side in SIDES},
+                "client": partial(by_client, lab, jobs, rows),
+            },
             (Goal("jobs/s", ">=", 0.85, "raw"),),
         )

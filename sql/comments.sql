@@ -268,6 +268,8 @@ comment on column rota.worker.lease is
 'How long it may stay silent.';
 comment on column rota.worker.name is
 'Name it gave itself, for people; not unique.';
+comment on column rota.worker.version is
+'Version of rota it runs; null when it did not say.';
 
 comment on table rota.tally is
 'How many jobs ended in queues that keep none of them (retention zero). Rows of a queue
@@ -430,7 +432,9 @@ comment on function rota.register_worker is
 name: for people who look at worker_status, at most 200 characters, not unique.
 lease: how long the worker may stay silent before its jobs go to others, from 100 ms
 to a day. Renewed by heartbeat and exchange.
-Errors: RT008 name over its limit; 22023 invalid argument.';
+version: which version of rota the worker runs, for people who look at worker_status, at
+most 100 characters; null: not said.
+Errors: RT008 name or version over its limit; 22023 invalid argument.';
 
 comment on function rota.claim_jobs is
 'Hand up to max_jobs queued jobs to one worker: highest priority first and, within one
@@ -828,6 +832,9 @@ comment on column rota.worker_status.ended_at is
 before.';
 comment on column rota.worker_status.running_count is
 'Jobs it holds.';
+comment on column rota.worker_status.version is
+'Version of rota the worker runs; null when it did not say. Those that differ from
+version() are to be restarted after an upgrade.';
 
 comment on view rota.dead_letters is
 'Dead jobs: what replay_dead and purge_dead act on.';

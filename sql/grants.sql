@@ -1,33 +1,11 @@
 -- noqa: disable=LT02
-/* Roles belong to the whole server: another database may have made them already. */
-do $$
-declare
-    v_role text;
-begin
-    foreach v_role in array array[
-        'rota_producer', 'rota_worker', 'rota_operator', 'rota_observer'
-    ]
-    loop
-        if to_regrole(v_role) is null then
-            execute format('create role %I nologin', v_role);
-        end if;
-    end loop;
-exception
-    when duplicate_object or unique_violation then
-        raise exception using
-            errcode = 'object_in_use',
-            message = 'another install is creating the same roles',
-            hint = 'Run the install again.';
-end;
-$$;
-
-revoke all on schema rota from public;
+/* To the four roles, besides what grants to roles of your own say. */
 revoke all on all tables in schema rota
-from public, rota_producer, rota_worker, rota_operator, rota_observer;
+from rota_producer, rota_worker, rota_operator, rota_observer;
 revoke all on all sequences in schema rota
-from public, rota_producer, rota_worker, rota_operator, rota_observer;
+from rota_producer, rota_worker, rota_operator, rota_observer;
 revoke all on all functions in schema rota
-from public, rota_producer, rota_worker, rota_operator, rota_observer;
+from rota_producer, rota_worker, rota_operator, rota_observer;
 
 grant usage on schema rota to rota_producer, rota_worker, rota_operator, rota_observer;
 grant execute on function rota.version()

@@ -232,6 +232,7 @@ create table rota.worker (
     ended_at timestamptz,
     lease interval not null,
     name text not null,
+    version text,
     constraint worker_pkey primary key (id),
     constraint worker_lease_positive check (lease > '0')
 )

@@ -184,7 +184,8 @@ select
         select count(*)
         from rota.job as j
         where j.worker_id = w.id and j.state = 'running'
-    ) as running_count
+    ) as running_count,
+    w.version
 from rota.worker as w;
 
 create or replace view rota.dead_letters as

@@ -2,7 +2,8 @@
 
 One server for a run: ROTA_TEST_DSN if set, else a container if a docker engine
 answers, else the embedded PostgreSQL; ROTA_TEST_PG=docker or =embedded insists. On it
-one template database with rota and pgTAP, and for each test a copy of that.
+one template database with rota and pgTAP, and for each test a copy of that. With
+ROTA_TEST_UPGRADED_FROM=version the template is an upgrade of that release.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import contextlib
 import itertools
 import os
 import signal
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 import invariants
+import sql_coverage
 from fetch_pgtap import FetchError, pgtap_sql
+from releases import NoHistory, install_sql
 from rota import schema
 from rota.demo.server import ServerError, server
 
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 _DSN = "ROTA_TEST_DSN"
 _TEMPLATE = "ROTA_TEST_TEMPLATE"  # for the workers of pytest-xdist, which inherit it
 _SETTINGS = {"max_connections": "200", "max_prepared_transactions": "20"}
+# For pytest's --hypothesis-profile: histories of test_model.py that are new each time.
+settings.register_profile("long", max_examples=3000, derandomize=False)
 _how = pytest.StashKey[str]()
 _numbers = itertools.count(1)
 
@@ -96,7 +103,11 @@ def _drop(dsn: str, name: str) -> None:
 
 def _fill(dsn: str) -> None:
     with _admin(dsn) as connection:
-        schema.install(connection)
+        if earlier := os.environ.get("ROTA_TEST_UPGRADED_FROM"):
+            connection.execute(install_sql(earlier).encode())
+            schema.upgrade(connection, patience=timedelta(0))
+        else:
+            schema.install(connection)
         connection.execute("create schema tap")
         if connection.execute(
             "select from pg_available_extensions where name = 'pgtap'"
@@ -121,11 +132,15 @@ def pytest_configure(config: pytest.Config) -> None:
         dsn, how = _start(stack)
         stack.callback(_drop, dsn, template)
         _fill(_create(dsn, template, "template0"))
+    except NoHistory as error:
+        pytest.exit(f"nothing tested: {error}", returncode=0)
     except (ServerError, FetchError, psycopg.Error) as error:
         raise pytest.UsageError(str(error)) from error
     with _admin(dsn) as admin:
         release = admin.info.parameter_status("server_version")
-    config.stash[_how] = f"{how}, version {release}"
+    earlier = os.environ.get("ROTA_TEST_UPGRADED_FROM")
+    upgraded = f", rota upgraded from {earlier}" if earlier else ""
+    config.stash[_how] = f"{how}, version {release}{upgraded}"
     os.environ |= {_DSN: dsn, _TEMPLATE: template}
     stack.callback(os.environ.pop, _TEMPLATE)
 
@@ -139,7 +154,9 @@ def _database(template: str | None = None) -> Iterator[str]:
     server_dsn = os.environ[_DSN]
     name = f"rota_test_{os.getpid()}_{next(_numbers)}"
     try:
-        yield _create(server_dsn, name, template or os.environ[_TEMPLATE])
+        conninfo = _create(server_dsn, name, template or os.environ[_TEMPLATE])
+        yield conninfo
+        sql_coverage.note(conninfo)
     finally:
         _drop(server_dsn, name)
 

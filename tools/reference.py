@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from rota import schema
+from rota import schema, scripts
 from rota.demo.server import server
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def reference(connection: Connection) -> str:
 
 
 def _functions(connection: Connection) -> Iterator[str]:
-    rooms = {path.stem: path.parent.name for path in schema.files()}
+    rooms = {path.stem: path.parent.name for path in scripts.files()}
     rows = connection.execute(FUNCTIONS).fetchall()
     for room in sorted({rooms.get(name, "") for name, *_ in rows}):
         yield f"## {_title(room)}\n"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota import client, logs, protocol, schema
+from rota import client, logs, protocol, schema, scripts
 from rota.app import App
 from rota.errors import RotaError
 from rota.processes import EXIT_UNUSABLE, Processes
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("rota")
 
+EXIT_DECLINED = 1
 EXIT_UNFINISHED = 3
+_NO_ROLES = "without the four roles: only the owner and whom it grants to may use rota"
 _EXITS = """\
 exit codes:
   0        all that ran has finished
@@ -102,6 +104,13 @@ def _parser() -> argparse.ArgumentParser:
         help="for a pooler in transaction mode: poll only, prepare nothing",
     )
     worker.add_argument(
+        "--listen-dsn",
+        default=os.environ.get("ROTA_LISTEN_DSN"),
+        metavar="DSN",
+        help="where the server itself is, if --dsn leads to a pooler in transaction "
+        "mode: to hear wake-ups there; default ROTA_LISTEN_DSN",
+    )
+    worker.add_argument(
         "--alive-file",
         type=Path,
         metavar="PATH",
@@ -114,7 +123,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     worker.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
 
-    _command(commands, "install", _install, "install the schema, if it is not there")
+    install = _command(
+        commands, "install", _install, "install the schema, if it is not there"
+    )
+    install.add_argument("--no-roles", action="store_true", help=_NO_ROLES)
+    upgrade = _command(
+        commands, "upgrade", _upgrade, "bring the schema to this package's version"
+    )
+    upgrade.add_argument(
+        "--wait",
+        type=_seconds,
+        default=timedelta(minutes=1),
+        metavar="SECONDS",
+        help="how long to try again while others use the tables, default 60",
+    )
+    uninstall = _command(
+        commands, "uninstall", _uninstall, "drop the schema with all its jobs"
+    )
+    uninstall.add_argument("--yes", action="store_true", help="do not ask")
     _command(commands, "status", _status, "show queues and workers")
 
     enqueue = _command(commands, "enqueue", _enqueue, "add a job and print its id")
@@ -140,8 +166,25 @@ def _parser() -> argparse.ArgumentParser:
 
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(run=_version)
-    sql = commands.add_parser("sql", help="print the script that installs the schema")
+    text = "print the script that installs the schema, for psql"
+    sql = commands.add_parser("sql", help=text, description=text)
     sql.set_defaults(run=_sql)
+    sql.add_argument(
+        "--upgrade-from", metavar="VERSION", help="print the one that upgrades instead"
+    )
+    either = sql.add_mutually_exclusive_group()
+    either.add_argument("--no-roles", action="store_true", help=_NO_ROLES)
+    either.add_argument(
+        "--roles",
+        action="store_true",
+        help="only what makes the roles, for an administrator to run first",
+    )
+    sql.add_argument(
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        help="write all scripts there, also those of the extension",
+    )
     return parser
 
 
@@ -177,6 +220,7 @@ def _worker(options: argparse.Namespace) -> int:
         grace=options.grace,
         poll=options.poll,
         is_listening=not options.no_listen,
+        listen_dsn=options.listen_dsn,
         name=options.name,
     )
     if options.alive_file and not options.alive_file.absolute().parent.is_dir():
@@ -240,7 +284,7 @@ async def _run_processes(count: int, dsn: str) -> int:
 def _install(options: argparse.Namespace) -> int:
     with psycopg.connect(options.dsn, autocommit=True) as connection:
         try:
-            schema.install(connection)
+            schema.install(connection, roles=not options.no_roles)
         except schema.AlreadyInstalled:
             installed = schema.installed_version(connection)
             if installed != schema.version():
@@ -249,6 +293,46 @@ def _install(options: argparse.Namespace) -> int:
             return 0
     print(f"installed rota {schema.version()}")
     return 0
+
+
+def _upgrade(options: argparse.Namespace) -> int:
+    with psycopg.connect(options.dsn, autocommit=True) as connection:
+        before = schema.upgrade(connection, patience=options.wait)
+    if before == schema.version():
+        print(f"rota {before} is installed already")
+    else:
+        print(f"upgraded rota {before} to {schema.version()}")
+    return 0
+
+
+def _uninstall(options: argparse.Namespace) -> int:
+    with psycopg.connect(options.dsn, autocommit=True) as connection:
+        contents = schema.contents(connection)
+        jobs = ", ".join(f"{count} {name}" for name, count in contents.jobs.items())
+        print(
+            f"This drops rota {contents.version} from the database"
+            f" {connection.info.dbname}, {contents.size}:\n"
+            f"  jobs: {jobs}, and all that are archived\n"
+            f"  schedules: {contents.schedule_count}\n"
+            f"  workers alive: {contents.worker_count}"
+        )
+        for other in contents.others:
+            print(f"  not rota's, but depends on it: {other}")
+        if not options.yes and not _is_confirmed(connection.info.dbname):
+            print("rota: nothing was dropped", file=sys.stderr)
+            return EXIT_DECLINED
+        schema.uninstall(connection)
+    print(
+        "dropped; the roles rota_producer, rota_worker, rota_operator and rota_observer"
+        " stay, other databases may use them"
+    )
+    return 0
+
+
+def _is_confirmed(database: str) -> bool:
+    if not sys.stdin.isatty():
+        raise Unusable("nobody is there to ask: say --yes")
+    return input("Type the name of the database to go on: ") == database
 
 
 def _enqueue(options: argparse.Namespace) -> int:
@@ -282,8 +366,17 @@ def _version(_options: argparse.Namespace) -> int:
     return 0
 
 
-def _sql(_options: argparse.Namespace) -> int:
-    print(schema.install_sql(), end="")
+def _sql(options: argparse.Namespace) -> int:
+    if options.into:
+        scripts.write(options.into)
+        return 0
+    if options.roles:
+        text = scripts.roles_sql()
+    elif options.upgrade_from:
+        text = scripts.upgrade_sql(options.upgrade_from, roles=not options.no_roles)
+    else:
+        text = scripts.install_sql(roles=not options.no_roles)
+    print(text, end="")
     return 0
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", str, str | None)
 N = TypeVar("N", int, int | None)
+V = TypeVar("V")
 _EMPTY: dict[str, Json] = {}
 
 
@@ -139,21 +140,31 @@ def _enqueue_jobs(
         kinds=[_text(job.kind, f"kind of job {n}") for n, job in numbered],
         payloads=[_payload(job.payload, f"payload of job {n}") for n, job in numbered],
         queue=_text(options.get("queue", "default"), "queue"),
-        priorities=[
-            _integer(job.priority, f"priority of job {n}") for n, job in numbered
-        ],
-        run_ats=[_aware(job.run_at, f"run_at of job {n}") for n, job in numbered],
-        delays=[job.delay for _, job in numbered],
-        idempotency_keys=[
-            _text(job.idempotency_key, f"idempotency_key of job {n}")
-            for n, job in numbered
-        ],
+        priorities=_unless_all(
+            0, [_integer(job.priority, f"priority of job {n}") for n, job in numbered]
+        ),
+        run_ats=_unless_all(
+            None, [_aware(job.run_at, f"run_at of job {n}") for n, job in numbered]
+        ),
+        delays=_unless_all(None, [job.delay for _, job in numbered]),
+        idempotency_keys=_unless_all(
+            None,
+            [
+                _text(job.idempotency_key, f"idempotency_key of job {n}")
+                for n, job in numbered
+            ],
+        ),
         on_duplicate=options.get("on_duplicate", "keep"),
         key_ttl=options.get("key_ttl"),
         max_attempts=_integer(options.get("max_attempts"), "max_attempts"),
         retry_policy=_text(options.get("retry_policy"), "retry_policy"),
         timeout=options.get("timeout"),
     )
+
+
+def _unless_all(default: V, values: list[V]) -> list[V] | None:
+    """Return the values, or None, which says the same: arrays cost the server time."""
+    return values if any(value != default for value in values) else None
 
 
 def _text(value: T, name: str) -> T:

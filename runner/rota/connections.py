@@ -33,6 +33,12 @@ _DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "20000",
 }
+_HOSTS = ("host", "hostaddr")
+# What a session prepared is not there, or another's is.
+_OF_POOLERS = (
+    psycopg.errors.DuplicatePreparedStatement,
+    psycopg.errors.InvalidSqlStatementName,
+)
 # psycopg's default; None never prepares, for poolers in transaction mode.
 PREPARE_AFTER = 5
 # For how long the pool goes on, with longer and longer pauses, about one connection it
@@ -41,8 +47,28 @@ RECONNECT_SECONDS = 3.0
 
 
 def conninfo(dsn: str) -> str:
-    """Return the DSN with rota's defaults for what it leaves open."""
-    return make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(dsn)})
+    """Return the DSN with rota's defaults for what it leaves open.
+
+    Of several hosts, one that takes writes is meant. A single one is taken as it is: a
+    pooler may still report the standby that its server has been (PgBouncer does).
+    """
+    given = conninfo_to_dict(dsn)
+    hosts = [given.get(name) or os.environ.get(f"PG{name.upper()}") for name in _HOSTS]
+    is_open = not os.environ.get("PGTARGETSESSIONATTRS")
+    if is_open and any("," in str(host) for host in hosts):
+        given.setdefault("target_session_attrs", "read-write")
+    return make_conninfo("", **{**_DEFAULTS, **given})
+
+
+def reason(error: Exception) -> str:
+    """Say in one line why the database cannot be worked with just now."""
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        said = error.diag.message_primary
+        return f"this server takes no writes, it may be a standby: {said}"
+    if isinstance(error, _OF_POOLERS):
+        said = error.diag.message_primary
+        return f"a pooler in transaction mode, it seems: use --no-listen: {said}"
+    return " ".join(str(error).split()) or "no answer in time"
 
 
 async def connect(dsn: str, prepare_after: int | None) -> Connection:

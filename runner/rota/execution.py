@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from rota.app import Discard, Retry, Snooze, Verdict
 from rota.job import Job
 from rota.records import Completed, Returned
-from rota.text import NotJson, json_text, storable, traceback_text
+from rota.text import NotJson, json_text, read_json, storable, traceback_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from rota.app import Handler
     from rota.connections import Effects
-    from rota.records import ClaimedJob, JobRef
+    from rota.records import ClaimedJob
 
 logger = logging.getLogger("rota")
 
@@ -37,6 +36,7 @@ CLEANUP_SECONDS = 1.0
 class Execution:
     """One execution of one job by one handler.
 
+    token: the fencing token.
     arrived_at: when the job was handed out, in the worker's monotonic seconds.
     on_decision: called once with this execution and what is to be recorded, None for
         nothing. That can be before the handler returns: a function in a thread cannot
@@ -54,6 +54,7 @@ class Execution:
         "_timer",
         "_why",
         "arrived_at",
+        "token",
     )
 
     def __init__(
@@ -65,6 +66,7 @@ class Execution:
         on_decision: Callable[[Execution, Settlement | None], None],
     ) -> None:
         self.arrived_at = arrived_at
+        self.token = claimed.token
         self._claimed = claimed
         self._handler = handler
         self._effects = effects
@@ -74,11 +76,6 @@ class Execution:
         self._timer: asyncio.TimerHandle | None = None
         self._why: Stop | None = None
         self._is_decided = False
-
-    @property
-    def token(self) -> JobRef:
-        """The fencing token."""
-        return self._claimed.token
 
     @property
     def has_begun(self) -> bool:
@@ -91,7 +88,7 @@ class Execution:
             return
         handler = self._handler
         try:
-            payload = json.loads(self._claimed.payload)
+            payload = read_json(self._claimed.payload)
         except (ValueError, RecursionError) as unreadable:
             error = f"payload cannot be read: {unreadable}"
             self._decide(self._end("failed", error=error, retryable=False))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-MOST = 250
+# What is fetched ahead at most, in one exchange and all in all.
+MOST = 500
+# However long exchanges take: several times that, and jobs ahead would go back unbegun.
+LONGEST_SECONDS = 0.02
 
 
 class Pace:
@@ -29,9 +32,19 @@ class Pace:
         self._finished = 0.0
 
     @property
-    def prefetch(self) -> int:
+    def expected(self) -> int:
         """How many jobs will end during the next exchange; 0 when they are slow."""
         if not self._busy_seconds:
             return 0
-        pace = self._finished / self._busy_seconds
-        return min(int(pace * self._exchange_seconds), MOST)
+        seconds = min(self._exchange_seconds, LONGEST_SECONDS)
+        return int(self._finished / self._busy_seconds * seconds)
+
+    def wanted(self, vacant: int, in_line: int) -> int:
+        """Return how many jobs to ask for.
+
+        One for each vacant slot, or what will be run while this exchange is under way
+        and during the next, if that is more: less what will be left in line by then.
+        """
+        ahead = min(2 * self.expected, MOST)
+        left = max(0, in_line - self.expected)
+        return max(0, max(vacant, ahead) - left)

@@ -59,10 +59,31 @@ class Call(Generic[T]):
 
     async def on_async(self, connection: AsyncConnection) -> T:
         """Run inside the connection's transaction; raises RotaError."""
+        return await (await self.ask(connection)).read()
+
+    async def ask(self, connection: AsyncConnection) -> Answer[T]:
+        """Run, and leave the answer to be read later; raises RotaError."""
+        cursor = connection.cursor(row_factory=tuple_row)
         with translated():
-            async with connection.cursor(row_factory=tuple_row) as cursor:
-                await cursor.execute(self.sql, self.arguments, binary=True)
-                return self.read(await cursor.fetchall())
+            await cursor.execute(self.sql, self.arguments, binary=True)
+        return Answer(self, cursor)
+
+
+class Answer(Generic[T]):
+    """What a statement was answered, here but not read: that takes its time."""
+
+    def __init__(self, call: Call[T], cursor: psycopg.AsyncCursor[TupleRow]) -> None:
+        self._call = call
+        self._cursor = cursor
+
+    @property
+    def row_count(self) -> int:
+        """How many rows it has."""
+        return self._cursor.rowcount
+
+    async def read(self) -> T:
+        """Read it, without waiting for anything."""
+        return self._call.read(await self._cursor.fetchall())
 
 
 def _number(rows: list[TupleRow]) -> int:
@@ -181,11 +202,12 @@ def create_schedule(schedule: Schedule) -> Call[str]:
     )
 
 
-def register_worker(*, name: str, lease: timedelta) -> Call[int]:
+def register_worker(*, name: str, lease: timedelta, version: str) -> Call[int]:
     """Call rota.register_worker."""
     return Call(
-        "select rota.register_worker(name => %(name)s, lease => %(lease)s)",
-        {"name": name, "lease": lease},
+        "select rota.register_worker("
+        "name => %(name)s, lease => %(lease)s, version => %(version)s)",
+        {"name": name, "lease": lease, "version": version},
         _number,
     )
 
@@ -224,11 +246,11 @@ def release_stray_jobs(
 def exchange(
     *,
     worker: int,
-    queues: Sequence[str],
+    queues: str,
     max_jobs: int,
     settlements: Sequence[Completed | Returned],
 ) -> Call[Exchange]:
-    """Call rota.exchange."""
+    """Call rota.exchange; `queues` as `text_array` makes it."""
     completed = [s for s in settlements if isinstance(s, Completed)]
     returned = [asdict(s) for s in settlements if isinstance(s, Returned)]
     results = [s.result for s in completed]
@@ -261,7 +283,7 @@ def exchange(
         """,
         {
             "worker": worker,
-            "queues": list(queues),
+            "queues": queues,
             "max_jobs": max_jobs,
             "completed_ids": _integers([s.id for s in completed]),
             "completed_executions": _integers([s.execution for s in completed]),
@@ -270,6 +292,12 @@ def exchange(
         },
         _read_exchange,
     )
+
+
+def text_array(texts: Sequence[str]) -> str:
+    """Return an array as PostgreSQL reads it, made once for many calls."""
+    quoted = (t.replace("\\", "\\\\").replace('"', '\\"') for t in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
 
 
 def _integers(numbers: list[int]) -> str | None:

@@ -13,7 +13,7 @@ import psycopg
 from rota import protocol, schedules, schema
 from rota.connections import answered
 from rota.errors import RotaError, WorkerLost
-from rota.records import JobRef, Returned
+from rota.records import Returned
 from rota.text import storable
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from rota.connections import Connection
-    from rota.execution import Settlement
+    from rota.execution import Execution, Settlement
+    from rota.protocol import Answer
     from rota.records import Exchange, Maintained
     from rota.schedules import Schedule
 
@@ -51,7 +52,7 @@ class Session:
     ) -> None:
         self._name = name
         self._declared = declared
-        self._queues = queues
+        self._queues = protocol.text_array(queues)
         self._lease = lease
         self._clock = clock
         self._id: int | None = None
@@ -74,7 +75,9 @@ class Session:
         """
         return self._lease.total_seconds() / 2
 
-    async def begin(self, connection: Connection, running: Collection[JobRef]) -> None:
+    async def begin(
+        self, connection: Connection, running: Collection[Execution]
+    ) -> None:
         """Be registered, and hold no job besides those that run here.
 
         Raises SchemaError when the database has no rota that fits, and InvalidSchedule
@@ -87,7 +90,9 @@ class Session:
                 await schema.handshake(connection)
                 await schedules.declare(connection, self._declared)
             if self._id is None:
-                call = protocol.register_worker(name=self._name, lease=self._lease)
+                call = protocol.register_worker(
+                    name=self._name, lease=self._lease, version=schema.version()
+                )
                 self._id = await call.on_async(connection)
                 logger.info("registered as worker %s", self._id, extra=self.ids)
             if self._may_hold_strays:
@@ -101,8 +106,8 @@ class Session:
             logger.info("worker %s is done", self._id, extra=self.ids)
             self._id = None
 
-    async def exchange(self, connection: Connection, max_jobs: int) -> Exchange:
-        """Settle, beat and claim.
+    async def exchange(self, connection: Connection, max_jobs: int) -> Answer[Exchange]:
+        """Settle, beat and claim; the answer has to be given to `read`.
 
         Raises WorkerLost: then nothing was settled, and `begin` has to be called again.
         """
@@ -134,6 +139,21 @@ class Session:
         del self.settlements[first : first + len(sent)]
         return answer
 
+    async def read(self, answer: Answer[Exchange]) -> Exchange:
+        """Read the answer of an exchange, and log what it refused."""
+        try:
+            exchange = await answer.read()
+        except psycopg.Error:
+            self._may_hold_strays = True
+            raise
+        for token in exchange.refused:
+            logger.warning(
+                "job %s ended too late: its lease was lost",
+                token.id,
+                extra={"job_id": token.id, "execution": token.execution, **self.ids},
+            )
+        return exchange
+
     async def maintain(self, connection: Connection) -> Maintained | None:
         """Do a round of maintenance; None when it failed, which can wait."""
         try:
@@ -146,9 +166,9 @@ class Session:
             return None
 
     async def _release_strays(
-        self, connection: Connection, worker: int, running: Collection[JobRef]
+        self, connection: Connection, worker: int, running: Collection[Execution]
     ) -> None:
-        known = [*running, *self.settlements]
+        known = [*(execution.token for execution in running), *self.settlements]
         call = protocol.release_stray_jobs(worker=worker, known=known)
         with suppress(WorkerLost):  # then there are none, as the next exchange will say
             for stray in await call.on_async(connection):
@@ -187,7 +207,7 @@ class Session:
         ever, nor the others.
         """
         try:
-            await self._ask(connection, 0, [settlement])
+            await self.read(await self._ask(connection, 0, [settlement]))
         except (psycopg.Error, RotaError) as error:
             if not _is_about_values(error):
                 raise
@@ -199,25 +219,18 @@ class Session:
                 storable(reason),
                 retryable=False,
             )
-            await self._ask(connection, 0, [failure])
+            await self.read(await self._ask(connection, 0, [failure]))
         self.settlements.remove(settlement)
 
     async def _ask(
         self, connection: Connection, max_jobs: int, sent: Sequence[Settlement]
-    ) -> Exchange:
+    ) -> Answer[Exchange]:
         assert self._id is not None
         call = protocol.exchange(
             worker=self._id, queues=self._queues, max_jobs=max_jobs, settlements=sent
         )
         async with answered(connection, self._patience):
-            answer = await call.on_async(connection)
-        for token in answer.refused:
-            logger.warning(
-                "job %s ended too late: its lease was lost",
-                token.id,
-                extra={"job_id": token.id, "execution": token.execution, **self.ids},
-            )
-        return answer
+            return await call.ask(connection)
 
 
 def _is_about_values(error: psycopg.Error | RotaError) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import deque
+from operator import is_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ class Slots:
 
 def _is_unchanged(before: contextvars.Context) -> bool:
     now = contextvars.copy_context()
-    return len(now) == len(before) and all(
-        now.get(variable) is value for variable, value in before.items()
+    return (
+        len(now) == len(before)
+        and all(map(is_, now.keys(), before.keys()))
+        and all(map(is_, now.values(), before.values()))
     )

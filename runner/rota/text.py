@@ -15,8 +15,14 @@ Json: TypeAlias = (
     "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 )
 
+# json.dumps would make one for each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 MAX_ERROR_CHARACTERS = 16_000
+_NUL = "\\u0000"
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+_decode = json.JSONDecoder().raw_decode
 
 
 class NotJson(ValueError):
@@ -30,15 +36,24 @@ def json_text(value: object) -> str:
     for the strings PostgreSQL cannot hold (with NUL or a lone surrogate).
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError as error:
         raise NotJson("a string holds a lone surrogate") from error
     except (TypeError, ValueError, RecursionError) as error:
         raise NotJson(storable(str(error))) from error
-    if _ESCAPED_NUL.search(text):
+    if _NUL in text and _ESCAPED_NUL.search(text):
         raise NotJson("a string holds the character NUL")
     return text
+
+
+def read_json(text: str) -> Json:
+    """Return the value of JSON text as PostgreSQL writes it: with no space around.
+
+    Raises ValueError or RecursionError for what Python cannot hold.
+    """
+    value: Json = _decode(text)[0]
+    return value
 
 
 def storable(text: str, limit: int = MAX_ERROR_CHARACTERS) -> str:

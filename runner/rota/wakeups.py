@@ -123,4 +123,5 @@ class Wakeups:
             has_heard = True
             if notice.payload in self._queues:
                 self._wake()
+                await asyncio.sleep(0)  # so the worker asks before this goes on
         return has_heard

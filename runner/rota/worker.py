@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from rota.connections import PREPARE_AFTER, Backoff, Effects, connect
+from rota.connections import PREPARE_AFTER, Backoff, Effects, connect, reason
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
 from rota.pace import Pace
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from rota.app import App
     from rota.connections import Connection
     from rota.execution import Settlement, Stop
-    from rota.records import ClaimedJob, JobRef
+    from rota.protocol import Answer
+    from rota.records import ClaimedJob, Exchange
 
 logger = logging.getLogger("rota")
 
@@ -45,6 +46,8 @@ LAST_WORDS_SECONDS = 1.8
 # A job fetched ahead that is not begun within this time goes back: handlers have turned
 # out slow, and another runner may have a slot.
 PATIENCE_SECONDS = 0.2
+# How long a result waits for others, or for a job to claim, with which to be sent.
+COMPANY_SECONDS = 0.005
 
 TRANSIENT = (
     psycopg.OperationalError,
@@ -64,6 +67,8 @@ class Worker:
     poll: how often an idle worker asks when nobody woke it.
     is_listening: false for a pooler in transaction mode: no wake-ups, and no prepared
         statements.
+    listen_dsn: if `dsn` leads to such a pooler, where the server itself is: only
+        wake-ups are heard there, on one connection. None: they are heard at `dsn`.
     name: for people who look at worker_status. None: host and process.
     clock: monotonic seconds.
     """
@@ -79,6 +84,7 @@ class Worker:
         grace: timedelta = timedelta(seconds=30),
         poll: timedelta = timedelta(seconds=5),
         is_listening: bool = True,
+        listen_dsn: str | None = None,
         name: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -94,7 +100,9 @@ class Worker:
         self._grace = grace.total_seconds()
         self._poll = poll.total_seconds()
         self._is_listening = is_listening
-        self._prepare_after = PREPARE_AFTER if is_listening else None
+        self._listen_dsn = dsn if listen_dsn is None else listen_dsn
+        is_direct = is_listening and listen_dsn is None
+        self._prepare_after = PREPARE_AFTER if is_direct else None
         self._clock = clock
 
         self._session = Session(
@@ -106,14 +114,19 @@ class Worker:
         )
         # A job is open until it is decided what to record of it, which then waits for
         # the next exchange; its slot is taken until the handler has returned.
-        self._open: dict[JobRef, Execution] = {}
+        self._open: set[Execution] = set()
         self._slots = Slots(concurrency, PATIENCE_SECONDS, self._be_free, clock)
         self._pace = Pace()
         self._paced = (0, 0.0)
+        self._reading: asyncio.Task[None] | None = None
+        self._unread_count = 0
+        self._claimed_count = 0
         self._may_have_more = True
+        self._was_told_of_more = False
         self._is_serving = False
         self._unfinished_count = 0
         self._wake = asyncio.Event()
+        self._sending: asyncio.TimerHandle | None = None
         self._asked_at = -math.inf
         self._maintain_at = -math.inf
         self._maintained_at = -math.inf
@@ -140,6 +153,12 @@ class Worker:
         """
         self._is_serving = True
         self._given_up = given_up = asyncio.get_running_loop().create_future()
+        if not self._is_listening:
+            logger.info(
+                "no wake-ups: looking for jobs every %g seconds",
+                self._poll,
+                extra=self._session.ids,
+            )
         async with self._resources(is_listening=self._is_listening):
             self._work_task = work = asyncio.create_task(self._work())
             try:
@@ -164,12 +183,12 @@ class Worker:
         ):
             await self._session.begin(connection, self._open)
             await self._maintain(connection)
-            count = await self._exchange(connection, self._concurrency)
+            await self._exchange(connection, self._concurrency)
             while self._open or self._session.settlements:
                 await self._sleep()
                 await self._exchange(connection, 0)
             await self._session.leave(connection)
-        return count
+        return self._claimed_count
 
     def drain(self) -> None:
         """Claim no more, and end `run` when all is done or the grace time is over."""
@@ -203,10 +222,12 @@ class Worker:
     @asynccontextmanager
     async def _resources(self, *, is_listening: bool) -> AsyncIterator[None]:
         self._wake = asyncio.Event()
+        self._sending = self._reading = None
+        self._claimed_count = 0
         self._threads = ThreadPoolExecutor(self._concurrency, "rota-handler")
         self._effects = Effects(self._dsn, self._concurrency, self._prepare_after)
         self._wakeups = Wakeups(
-            self._dsn, self._queues, self._poll, self._wake_if_free, self._report
+            self._listen_dsn, self._queues, self._poll, self._wake_if_free, self._report
         )
         listener = asyncio.create_task(self._wakeups.run()) if is_listening else None
         try:
@@ -254,37 +275,63 @@ class Worker:
 
     @property
     def _wanted_count(self) -> int:
-        """How many jobs to ask for.
-
-        One for each free slot, or what will be run while this exchange is under way and
-        during the next, if that is more.
-        """
+        """How many jobs to ask for."""
         if not self._is_claiming:
             return 0
         vacant = self._concurrency - self._slots.running_count
-        wanted = max(vacant, 2 * self._pace.prefetch)
-        return max(0, wanted - self._slots.line_length)
+        return self._pace.wanted(vacant, self._in_line)
 
-    async def _exchange(self, connection: Connection, max_jobs: int) -> int:
-        """Settle, beat and claim; start what was claimed and return how many."""
+    @property
+    def _in_line(self) -> int:
+        return self._slots.line_length + self._unread_count
+
+    async def _exchange(self, connection: Connection, max_jobs: int) -> None:
+        """Settle, beat and claim.
+
+        If there seem to be more jobs than were asked for, the answer is read when this
+        task next waits for something: by then the database has the next exchange.
+        """
         begun_at = self._clock()
+        if self._sending:
+            self._sending.cancel()
+            self._sending = None
+        self._was_told_of_more = self._was_told_of_more and max_jobs == 0
         try:
             answer = await self._session.exchange(connection, max_jobs)
         except WorkerLost:
             self._stop_all("lost")
             self._wake.set()
-            return 0
+            return
+        await self._has_read()
         self._asked_at = now = self._clock()
         self._note_pace(now - begun_at)
-        for token in answer.cancelled:
-            if token in self._open:
-                self._open[token].cancel()
-        self._start(answer.claimed, now)
-        self._may_have_more = len(answer.claimed) == max_jobs
+        self._unread_count = answer.row_count - 1
+        self._reading = asyncio.create_task(self._take(answer, max_jobs, now))
+        if self._unread_count >= max_jobs and self._is_claiming:
+            self._may_have_more = True
+        else:
+            await self._has_read()
         if not self._may_have_more and self._slots.free_count:
             self._wakeups.idle.set()
         else:
             self._wakeups.idle.clear()
+
+    async def _has_read(self) -> None:
+        reading, self._reading = self._reading, None
+        if reading:
+            await reading
+
+    async def _take(self, unread: Answer[Exchange], max_jobs: int, now: float) -> None:
+        """Read an answer; start what was claimed and cancel what should be."""
+        self._unread_count = 0
+        answer = await self._session.read(unread)
+        if answer.cancelled:
+            for execution in list(self._open):
+                if execution.token in answer.cancelled:
+                    execution.cancel()
+        self._start(answer.claimed, now)
+        self._claimed_count += len(answer.claimed)
+        self._may_have_more = len(answer.claimed) >= max_jobs
         if answer.due_in is not None:
             due_at = self._clock() + answer.due_in
             if due_at > self._maintained_at:  # so the last round could not see to it
@@ -292,7 +339,6 @@ class Worker:
             else:
                 earliest = self._maintainable_at
             self._maintain_at = min(self._maintain_at, max(due_at, earliest))
-        return len(answer.claimed)
 
     async def _maintain(self, connection: Connection) -> None:
         # With jitter, lest the same worker come last for ever.
@@ -310,7 +356,7 @@ class Worker:
             Execution(job, find(job.kind), self._effects, now, decide)
             for job in claimed
         ]
-        self._open.update((execution.token, execution) for execution in executions)
+        self._open.update(executions)
         if self._drain_begun.is_set():
             self._put_back(executions)
         else:
@@ -329,24 +375,33 @@ class Worker:
         )
 
     def _stop_all(self, why: Stop) -> None:
-        for execution in list(self._open.values()):
+        for execution in list(self._open):
             execution.stop(why)
 
     def _decide(self, execution: Execution, settlement: Settlement | None) -> None:
-        del self._open[execution.token]
+        self._open.remove(execution)
         if settlement:
             self._session.settlements.append(settlement)
             if isinstance(settlement, Returned) and settlement.outcome == "released":
                 self._unfinished_count += execution.has_begun
-        self._wake.set()
+        if self._may_have_more:
+            self._wake.set()
+        elif not self._sending:
+            loop = asyncio.get_running_loop()
+            self._sending = loop.call_later(COMPANY_SECONDS, self._wake.set)
 
     def _be_free(self) -> None:
-        self._wake.set()
+        """Look for jobs, unless none is there and it would be said if one were."""
+        is_told = self._wakeups.idle.is_set() and not self._was_told_of_more
+        if self._may_have_more or not is_told:
+            self._wake.set()
 
     def _wake_if_free(self) -> None:
         """Look for jobs; with no slot to run one, the handler that frees it will."""
         if self._slots.free_count:
             self._wake.set()
+        else:
+            self._was_told_of_more = True
 
     async def _sleep(self) -> None:
         """Wait until there is a reason for an exchange, or something falls due.
@@ -370,7 +425,7 @@ class Worker:
 
     @property
     def _is_stocked(self) -> bool:
-        return self._slots.line_length > self._pace.prefetch
+        return self._in_line > self._pace.expected
 
     def _due_at(self) -> float:
         lease = self._lease.total_seconds()
@@ -397,5 +452,7 @@ class Worker:
         if self._clock() >= self._logged_at + 1:
             self._logged_at = self._clock()
             logger.warning(
-                "database away, trying again: %s", error, extra=self._session.ids
+                "database away, trying again: %s",
+                reason(error),
+                extra=self._session.ids,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import re
 import signal
@@ -227,6 +228,7 @@ class Trial:
             *("--app", "faults.app:app", "--concurrency", "8"),
             *("--lease", str(LEASE_SECONDS), *options),
             environment={
+                **os.environ,
                 "PYTHONPATH": str(HERE.parent),
                 "FAULTS_LEDGER": str(self.folder),
                 **(environment or {}),

@@ -62,7 +62,11 @@ def violations(
 
     Floors are checked as this connection's session knows them.
     """
-    with connection.cursor(row_factory=tuple_row) as cursor:
+    with (
+        connection.transaction(),
+        connection.cursor(row_factory=tuple_row) as cursor,
+    ):
+        cursor.execute("set local jit = off")  # or compiling takes a second each time
         found = [": ".join(row) for row in cursor.execute(QUERY.encode()).fetchall()]
         if enqueued is not None:
             values = {"enqueued": sorted(enqueued), "purged": purged}

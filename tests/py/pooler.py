@@ -33,6 +33,8 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = {size}
 max_client_conn = 1000
+server_reset_query = discard all
+server_reset_query_always = {forgets}
 """
 # It refuses to be root, as the server does; here root looks like somebody else.
 UNPRIVILEGED = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")
@@ -82,8 +84,11 @@ def _command() -> list[str | Path]:
 
 
 @contextlib.contextmanager
-def pooler(dsn: str, size: int) -> Iterator[str]:
+def pooler(dsn: str, size: int, *, forgets: bool) -> Iterator[str]:
     """Run a pooler of `size` connections to the server; yields the DSN through it.
+
+    forgets: whether everything a session said is discarded after each transaction.
+        Else it is there for whoever gets the connection next.
 
     Raises UnavailableError when there is no PgBouncer.
     """
@@ -98,6 +103,7 @@ def pooler(dsn: str, size: int) -> Iterator[str]:
                 server=" ".join(f"{n}={server[n]}" for n in names if n in server),
                 folder=folder,
                 size=size,
+                forgets=int(forgets),
             )
         )
         log = stack.enter_context((folder / "log").open("w"))

@@ -91,3 +91,23 @@ def die(_job: rota.Job) -> None:
 @app.handler("fail")
 def fail(_job: rota.Job) -> None:
     raise rota.Retry(timedelta(0), "asked to fail")
+
+
+def _note(job: rota.Job) -> None:
+    """Write the token into a file that all share."""
+    payload: Any = job.payload
+    with (Path(payload["folder"]) / "notes").open("a") as notes:
+        notes.write(f"{job.id} {job.execution}\n")
+
+
+@app.handler("note")
+def note(job: rota.Job) -> None:
+    _note(job)
+
+
+@app.handler("effect")
+def effect(job: rota.Job) -> None:
+    """Write the token there, and into a table together with the completion."""
+    _note(job)
+    with job.transaction() as connection:
+        connection.execute("insert into effect values (%s)", [job.id])

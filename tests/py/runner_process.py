@@ -31,7 +31,7 @@ class Runner:
         dsn: str,
         log: Path,
         *options: str,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.log = log
         with log.open("w") as output:
@@ -42,7 +42,7 @@ class Runner:
                     *("--lease", "1.2", "--poll", "0.4", *options),
                 ],
                 cwd=HERE,
-                env={**os.environ, **(environment or {}), "ROTA_DSN": dsn},
+                env={**environment, "ROTA_DSN": dsn},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

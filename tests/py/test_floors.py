@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
+from rota import schema
+from rota.demo.server import server
+from sessions import claim, meanwhile, rows, wait_blocked
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Connect
 
@@ -120,13 +124,96 @@ def test_a_deep_backlog_is_claimed_in_order(
     assert claimer.drain() == jobs
 
 
+def touched(claimer: Claimer, call: str, *values: object) -> int:
+    """Return how many buffers a call touches."""
+    explain = "explain (analyze, buffers, timing off, format json) select "
+    plan = claimer._one(explain + call, *values)[0]["Plan"]
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+def buffers(claimer: Claimer) -> int:
+    """Claim and complete a job; return how many buffers the claim touched."""
+    count = touched(claimer, "rota.claim_jobs(%s)", claimer.worker)
+    done = claimer._one(
+        "select count(*) from rota.job as j"
+        " cross join rota.complete_jobs(array[j.id], array[j.execution])"
+        " where j.state = 'running' and j.worker_id = %s",
+        claimer.worker,
+    )
+    assert done == 1
+    return count
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "rota.complete_jobs(array[%s::bigint], array[%s])",
+        "rota.fail_jobs(array[%s::bigint], array[%s], '{x}')",
+        "rota.release_jobs(array[%s::bigint], array[%s])",
+        "rota.snooze_jobs(array[%s::bigint], array[%s], '{1 hour}')",
+    ],
+)
+def test_statistics_of_an_almost_empty_table_mislead_nobody_beside_a_snapshot(
+    claimer: Claimer, producer: Session, connect: Connect, verb: str
+) -> None:
+    """To read the whole primary key looks cheap when few jobs live, but it holds all
+    the dead ones."""
+    producer.execute("alter table rota.job set (autovacuum_enabled = off)")
+    watcher = connect(autocommit=False)
+    watcher.execute("set transaction isolation level repeatable read")
+    watcher.execute("select from rota.job")
+    for _ in range(5):
+        enqueue(producer, 1000)
+        while claimer.claim(500):
+            pass
+    producer.execute("analyze rota.job")
+    enqueue(producer, 5)
+    for _ in range(2):
+        token = claimer.session.execute(
+            "select id, execution from rota.claim_jobs(%s)", (claimer.worker,)
+        ).fetchone()
+        assert token is not None
+        count = touched(claimer, verb, *token)
+    assert count < 300
+
+
+@pytest.mark.parametrize("is_deep", [False, True], ids=["fresh", "deep"])
+@pytest.mark.parametrize("batch", [1, 10, 100, 500])
+def test_beside_an_open_snapshot_a_claim_passes_over_no_more_than_ever(
+    claimer: Claimer, producer: Session, connect: Connect, batch: int, is_deep: bool
+) -> None:
+    """Counted, not timed: some thirty dead jobs passed over are a buffer. Deep: all
+    jobs were enqueued, and settled, long before."""
+    steps = 20 + 1000 // batch
+    top_up, ready = (steps * batch + 2000 if is_deep else 2 * batch), 0
+    watcher = connect(autocommit=False)
+    watcher.execute("set transaction isolation level repeatable read")
+    watcher.execute("select from rota.job")
+
+    def step() -> int:
+        nonlocal ready
+        if ready <= batch:
+            ready += len(enqueue(producer, top_up))
+        ready -= len(claimer.claim(batch)) + 1
+        return buffers(claimer)
+
+    allowed = min(step() for _ in range(5)) + batch // 10 + 10
+    for _ in range(steps):
+        step()
+    assert wait_until(lambda: step() <= allowed)
+
+
+@pytest.mark.parametrize("claims_before", [0, 1])
 def test_an_id_beyond_the_marking_snapshot_is_waited_for(
-    claimer: Claimer, producer: Session, connect: Connect
+    claimer: Claimer, producer: Session, connect: Connect, claims_before: int
 ) -> None:
     """An enqueuer with a higher id than the claimer that makes the mark: it is running,
-    yet lies beyond the end of every snapshot of that moment. Three times, so that one
-    of the claims makes a mark."""
+    yet lies beyond the end of every snapshot of that moment. Claims make a mark and
+    give it its horizon by turns: one more of them, and it is the other's turn."""
     claimer.run(producer)
+    for _ in range(claims_before):
+        enqueue(producer)
+        assert claimer.claim()
     late_jobs: list[tuple[int, Session]] = []
     for _ in range(3):
         enqueue(producer, 200)
@@ -302,6 +389,94 @@ def test_a_long_writer_that_enqueued_is_waited_for(
     assert claimer.drain() == [early, late]
 
 
+def test_enqueuers_in_turn_beside_a_long_writer_are_waited_for(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """One is always in the line, but none for long: those that were there when the
+    mark was made are gone soon, while one that came later holds a position."""
+    writer = connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    late = connect(autocommit=False)
+    enqueue(late)
+    floors: set[int] = set()
+    dice = random.Random(1)
+
+    def have_moved() -> bool:
+        nonlocal late
+        following = connect(autocommit=False)
+        enqueue(following)
+        # One that commits shows its job, behind which no floor goes.
+        if dice.random() < 0.5:
+            late.commit()
+        late.close()
+        late = following
+        let_time_pass(claimer, producer, seconds=0.05)
+        floors.add(claimer.floor())
+        return len(floors) > 8
+
+    assert wait_until(have_moved, 60)
+    late.commit()
+    claimer.drain()
+    assert left(producer) == 0
+
+
+def test_a_strict_claimer_beside_a_long_writer_leaves_its_floor(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """The enqueuer it waited for is gone, yet its snapshot does not show the job."""
+    writer, late = connect(autocommit=False), connect(autocommit=False)
+    writer.execute("select pg_current_xact_id()")
+    claimer.run(producer)
+    enqueue(late, 200)
+    late.rollback()  # a floor does not move for the sake of a few positions
+    (job,) = enqueue(late)
+    let_time_pass(claimer, producer, seconds=1.0)
+    claimer.session.execute("begin isolation level repeatable read")
+    claimer.session.execute("select from rota.job")
+    late.commit()
+    claimer.claim()
+    claimer.session.execute("commit")
+    assert claimer.drain() == [job]
+
+
+def test_a_position_is_not_taken_before_a_transaction_id(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """An enqueuer that is stopped between the two: on its way to its key."""
+    stopped, holder = connect(), connect(autocommit=False)
+    claimer.run(producer)
+    holder.execute("lock table rota.idempotency_key in share mode")
+    with meanwhile(
+        rows, stopped, "select rota.enqueue('a', idempotency_key => 'k')"
+    ) as waiting:
+        wait_blocked(producer, stopped)
+        for _ in range(40):
+            enqueue(producer, 10)
+            assert len(claim(claimer.session, claimer.worker, 10)) == 10
+        holder.rollback()
+        ((job,),) = waiting.result(10)
+    assert claimer.drain() == [job]
+
+
+def test_an_enqueue_prepared_before_a_restart_is_waited_for(tmp_path: Path) -> None:
+    serve = partial(
+        server, directory=tmp_path / "data", settings={"max_prepared_transactions": "5"}
+    )
+    with serve() as dsn, psycopg.connect(dsn) as late:
+        schema.install(late)
+        (job,) = enqueue(late)
+        late.execute("prepare transaction 'late'")
+    with (
+        serve() as dsn,
+        psycopg.connect(dsn, autocommit=True) as producer,
+        psycopg.connect(dsn, autocommit=True) as session,
+    ):
+        claimer = Claimer(session)
+        let_time_pass(claimer, producer, seconds=1.0)
+        producer.execute("commit prepared 'late'")
+        assert claimer.drain() == [job]
+
+
 def claim_into(claimer: Claimer, jobs: list[int]) -> list[int]:
     jobs += claimer.claim()
     return jobs
@@ -381,6 +556,16 @@ def test_a_session_reset_forgets_its_floors_and_misses_nothing(
     assert claimer.floor() == 0
     jobs = enqueue(producer, 5)
     assert claimer.drain() == jobs
+
+
+def test_a_session_that_outlives_the_schema_misses_nothing_in_the_next(
+    claimer: Claimer, producer: Session
+) -> None:
+    claimer.raise_floor(producer, 500)
+    producer.execute("drop schema rota cascade")
+    schema.install(producer)
+    jobs = enqueue(producer, 5)
+    assert Claimer(claimer.session).drain() == jobs
 
 
 def test_a_rolled_back_claim_takes_back_what_it_learned(

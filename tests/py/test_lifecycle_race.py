@@ -362,6 +362,39 @@ def test_what_makes_jobs_claimable_notifies_once_for_a_queue_and_nothing_else_do
     assert heard(listener, session) == []
 
 
+def test_only_runners_that_may_take_the_job_are_woken(connect: Connect) -> None:
+    listener, session = connect(), connect()
+    many = ["second", *(f"q{number}" for number in range(1, 9))]
+    for queue in many:
+        session.execute("select rota.create_queue(%s)", [queue])
+    listener.execute("listen rota")
+    listener.execute("listen marker")
+    listener.execute("select rota.mark_idle('{second}')")
+    session.execute("select rota.enqueue('work')")
+    enqueue_many(session, 2)
+    assert heard(listener, session) == []
+    session.execute("select rota.enqueue('work', queue => 'second')")
+    assert heard(listener, session) == ["second"]
+    listener.execute("select rota.mark_busy('{second}')")
+
+    listener.execute("select rota.mark_idle(%s)", [many])
+    session.execute("select rota.enqueue('work', queue => 'q8')")
+    assert heard(listener, session) == ["q8"]
+    listener.execute("select rota.mark_busy(%s)", [many])
+    session.execute("select rota.enqueue('work', queue => 'q8')")
+    assert heard(listener, session) == []
+
+
+def test_enqueuers_that_see_each_other_probe_wake_nobody(connect: Connect) -> None:
+    listener, session, probing = connect(), connect(), connect()
+    listener.execute("listen rota")
+    listener.execute("listen marker")
+    probing.execute("select pg_advisory_lock(rota._lock_class(), 0)")
+    session.execute("select rota.enqueue('work')")
+    enqueue_many(session, 2)
+    assert heard(listener, session) == []
+
+
 def test_a_wake_up_is_as_small_for_large_payloads_and_batches(
     connect: Connect,
 ) -> None:

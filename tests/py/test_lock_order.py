@@ -14,9 +14,11 @@ from sessions import (
     meanwhile,
     register,
     rows,
+    value,
     wait_blocked,
     wait_expired,
 )
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -168,3 +170,46 @@ def test_nothing_waits_for_a_job_that_an_operator_holds(connect: Connect) -> Non
         session, "select lost_worker_count, returned_count from rota.maintain()"
     ) == [(0, 1)]
     assert claim(session, worker, 2) == [(held, 2), (queued, 1)]
+
+
+def test_a_replay_and_the_end_of_jobs_with_its_keys_do_not_deadlock(
+    connect: Connect,
+) -> None:
+    """A replay looks at keys in their order, and leaves alone those that serve other
+    jobs by now: these are given up in the order of the jobs."""
+    observer, holder = connect(), connect(autocommit=False)
+    replayer, worker_session = connect(), connect()
+    enqueue = "select rota.enqueue('work', idempotency_key => %(key)s)"
+    worker = register(observer)
+    for key in ("a", "b", "c"):
+        column(observer, enqueue, key=key)
+    dead = claim(observer, worker, 3)
+    for job, execution in dead:
+        observer.execute(
+            "select rota.fail_job(%s, %s, 'x', retryable => false)", [job, execution]
+        )
+    for key in ("c", "a"):
+        column(observer, enqueue, key=key)
+    last, first = claim(observer, worker, 2)
+    holder.execute("select rota.enqueue('work', idempotency_key => 'b')")
+
+    replay = "select r.id from rota.replay_dead(ids => %(ids)s) as r"
+    complete = "select rota.complete_jobs(%(ids)s, '{1,1}')"
+    with meanwhile(column, replayer, replay, ids=[job for job, _ in dead]) as replayed:
+        wait_blocked(observer, replayer)
+        with meanwhile(
+            rows, worker_session, complete, ids=[last[0], first[0]]
+        ) as completed:
+            wait_until(
+                lambda: (
+                    completed.done()
+                    or value(
+                        observer,
+                        "select pg_blocking_pids(%(pid)s) <> '{}'",
+                        pid=worker_session.info.backend_pid,
+                    )
+                )
+            )
+            holder.rollback()
+            assert completed.result(10)
+            assert dead[1][0] in replayed.result(10)

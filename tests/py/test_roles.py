@@ -17,6 +17,7 @@ import pytest
 from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 
+from rota import scripts
 from sessions import Session, column, rows, value
 
 if TYPE_CHECKING:
@@ -231,3 +232,23 @@ def test_roles_together_take_a_job_from_end_to_end(connect: Connect) -> None:
         (jobs[2], "queued"),
         (jobs[3], "cancelled"),
     ]
+
+
+def test_an_upgrade_takes_back_what_others_granted_on_tables(connect: Connect) -> None:
+    """The grants are replayed: they begin with taking everything away."""
+    session = connect()
+    tables = column(session, RELATIONS, kinds=["r", "p", "S"])
+    names = sql.SQL(", ").join(sql.Identifier("rota", name) for name in tables)
+    loose = sql.SQL("grant select on {} to rota_worker, public").format(names)
+    readable = """
+        select c.relname
+        from pg_class as c
+        where c.relnamespace = 'rota'::regnamespace
+            and c.relkind = any (%(kinds)s)
+            and has_table_privilege('rota_worker', c.oid, 'select')
+        """
+    session.execute(loose)
+    assert column(session, readable, kinds=["r", "p", "S"]) != []
+    for name in ("revokes.sql", "grants.sql"):
+        session.execute((scripts.source() / name).read_bytes())
+    assert column(session, readable, kinds=["r", "p", "S"]) == []

@@ -61,6 +61,20 @@ def test_a_late_finish_after_a_stop_is_refused(bench: Bench) -> None:
     bench.reaches(bench.enqueue("echo"), "completed")  # by the one that came back
 
 
+def test_a_handler_whose_lease_is_lost_is_told_to_end(bench: Bench) -> None:
+    stalled = bench.ready()
+    job = bench.enqueue("hold_deaf")
+    bench.begun(job)
+    stalled.signal(signal.SIGSTOP)
+    bench.reaps(job)
+    stalled.signal(signal.SIGCONT)
+    wait_until((bench.folder / f"cancelled-{job}").exists)
+    bench.begun(job, 2)
+    bench.go()
+    bench.reaches(job, "completed")
+    assert bench.outcomes(job) == ["lost", "completed"]
+
+
 def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
     runner = bench.ready("--lease", "20")
     jobs = [bench.enqueue("hold"), bench.enqueue("hold_thread")]
@@ -157,6 +171,7 @@ def test_pauses_between_tries_grow_to_half_a_minute() -> None:
     assert max(pauses) <= 30
     assert pauses[0] <= 0.1
     assert min(pauses[10:]) >= 15
+    assert len(set(pauses)) > 100  # so that runners do not come back in step
 
 
 def test_a_database_without_rota_is_refused(bench: Bench, empty_dsn: str) -> None:

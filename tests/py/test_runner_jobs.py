@@ -14,18 +14,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import psycopg
 import pytest
 from psycopg import sql
 
 import rota
-from rota import logs, protocol
+from rota import logs, protocol, records
+from rota.session import Session
 from rota.text import NotJson, json_text, storable, traceback_text
 from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import psycopg
 
     from conftest import Connect
 
@@ -432,13 +432,30 @@ def test_what_was_enqueued_unseen_is_run_when_it_commits(
     early, watcher = connect(autocommit=False), connect()
     watcher.execute("listen rota")
     job = rota.enqueue(early, "echo")
-    asleep = (
-        "select 1 from pg_stat_activity"
-        " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
-    )
+    events: list[str] = []
+    ask: Any = Session.exchange
+    look: Any = protocol.enqueuers_in_flight
+
+    async def noted_ask(self: Any, *arguments: Any) -> Any:
+        events.append("asks")
+        answer = await ask(self, *arguments)
+        events.append("is answered")
+        return answer
+
+    def noted_look() -> Any:
+        events.append("lies down")
+        return look()
+
+    monkeypatch.setattr(Session, "exchange", noted_ask)
+    monkeypatch.setattr(protocol, "enqueuers_in_flight", noted_look)
+
+    def is_asleep() -> bool:
+        """Whether it has looked once more since it lay down."""
+        _, lies_down, since = " ".join(events).partition("lies down")
+        return bool(lies_down) and "asks is answered" in since
 
     def commit_late() -> None:
-        wait_until(lambda: place.connection.execute(asleep.encode()).fetchone())
+        wait_until(is_asleep)
         early.commit()
         state = f"select count(*) from rota.jobs where id = {job}"
         done = f"{state} and state = 'completed'"
@@ -563,13 +580,13 @@ def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked_at: list[float] = []
-    call: Any = protocol.Call.on_async
+    call: Any = protocol.Call.ask
 
     async def counted(self: Any, connection: Any) -> Any:
         asked_at.append(time.monotonic())
         return await call(self, connection)
 
-    monkeypatch.setattr(protocol.Call, "on_async", counted)
+    monkeypatch.setattr(protocol.Call, "ask", counted)
 
     async def idle() -> None:
         worker = rota.Worker(place.app, place.dsn)
@@ -639,13 +656,13 @@ def test_run_once_waits_for_a_slow_job_without_asking_all_the_time(
 ) -> None:
     monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 0.01)
     asked: list[str] = []
-    call: Any = protocol.Call.on_async
+    call: Any = protocol.Call.ask
 
     async def counted(self: Any, connection: Any) -> Any:
         asked.append(self.sql)
         return await call(self, connection)
 
-    monkeypatch.setattr(protocol.Call, "on_async", counted)
+    monkeypatch.setattr(protocol.Call, "ask", counted)
 
     async def slow(job: rota.Job) -> None:
         await asyncio.sleep(0.5 if job.id == 1 else 0)
@@ -654,6 +671,132 @@ def test_run_once_waits_for_a_slow_job_without_asking_all_the_time(
     rota.enqueue_jobs(place.connection, [rota.NewJob(kind="slow")] * 3)
     assert place.once(concurrency=3) == 3
     assert len(asked) < 15
+
+
+def test_the_next_exchange_is_sent_before_the_last_answer_is_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask: Any = protocol.Call.ask
+    read: Any = protocol.Answer.read
+    unread, most = 0, 0
+
+    async def asks(self: Any, connection: Any) -> Any:
+        nonlocal unread, most
+        is_exchange = "rota.exchange" in self.sql
+        unread += is_exchange
+        most = max(most, unread)
+        return await ask(self, connection)
+
+    async def reads(self: Any) -> Any:
+        nonlocal unread
+        answer = await read(self)
+        unread -= isinstance(answer, records.Exchange)
+        return answer
+
+    monkeypatch.setattr(protocol.Call, "ask", asks)
+    monkeypatch.setattr(protocol.Answer, "read", reads)
+    count = 2000
+    begun: list[int] = []
+
+    async def fast(job: rota.Job) -> None:
+        begun.append(job.id)
+
+    place.app.handler("fast")(fast)
+    rota.enqueue_jobs(place.connection, [rota.NewJob(kind="fast")] * count)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn)
+        work = asyncio.create_task(worker.run())
+        done = f"select count(*) = {count} from rota.jobs where state = 'completed'"
+        await asyncio.to_thread(wait_until, lambda: place.value(done))
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert len(begun) == len(set(begun)) == count
+    assert (unread, most) == (0, 2)
+
+
+def test_a_result_goes_with_the_next_claim_if_there_is_one_soon(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.COMPANY_SECONDS", 3600)
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 3600)
+    exchanges: list[str] = []
+    ask: Any = protocol.Call.ask
+
+    async def counted(self: Any, connection: Any) -> Any:
+        if "rota.exchange" in self.sql:
+            exchanges.append(self.sql)
+        return await ask(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "ask", counted)
+    count = 20
+    begun: list[int] = []
+
+    async def handler(job: rota.Job) -> None:
+        begun.append(job.id)
+
+    place.app.handler("kind")(handler)
+
+    async def serve() -> None:
+        long = timedelta(hours=1)
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        for number in range(count):
+            rota.enqueue(place.connection, "kind")
+            await asyncio.to_thread(wait_until, lambda n=number: len(begun) > n)
+        worker.drain()  # which needs no company
+        assert await work == 0
+
+    asyncio.run(serve())
+    completed = "select count(*) from rota.jobs where state = 'completed'"
+    assert place.value(completed) == count
+    assert count <= len(exchanges) < 1.5 * count
+
+
+def test_handlers_deaf_to_their_cancellation_do_not_make_a_runner_ask_all_the_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask: Any = protocol.Call.ask
+
+    async def counted(self: Any, connection: Any) -> Any:
+        asked.append(self.sql)
+        return await ask(self, connection)
+
+    monkeypatch.setattr(protocol.Call, "ask", counted)
+    begun: list[int] = []
+    told, go = threading.Semaphore(0), threading.Event()
+    count = 8
+
+    def deaf(job: rota.Job) -> None:
+        begun.append(job.id)
+        job.cancelled.wait()
+        told.release()
+        go.wait()
+
+    place.app.handler("deaf")(deaf)
+    jobs = [rota.enqueue(place.connection, "deaf") for _ in range(count)]
+    lease = timedelta(seconds=3)
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, concurrency=count + 1, lease=lease)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(wait_until, lambda: len(begun) == count)
+        place.connection.execute("select count(*) from rota.cancel_jobs(%s)", [jobs])
+        for _ in range(count):
+            assert await asyncio.to_thread(told.acquire, timeout=30)
+        asked_before = len(asked)
+        await asyncio.sleep(lease.total_seconds())
+        assert len(asked) - asked_before < 30
+        worker.stop()
+        await work
+
+    try:
+        asyncio.run(serve())
+    finally:
+        go.set()
 
 
 def test_a_handler_is_registered_once_per_kind() -> None:
@@ -702,3 +845,36 @@ def test_texts_are_made_storable() -> None:
     with pytest.raises(NotJson):
         json_text(loop)
     assert "Unshowable" in traceback_text(Unshowable())
+
+
+def test_jobs_in_an_answer_that_cannot_be_read_come_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is long: nobody but the runner itself gives them back."""
+    long = timedelta(minutes=30)
+    read: Any = protocol.Answer.read
+    unread: list[object] = []
+
+    async def read_all_but_one(self: Any) -> Any:
+        answer = await read(self)
+        if getattr(answer, "claimed", None) and not unread:
+            unread.append(answer)
+            raise psycopg.DataError("cannot be read")
+        return answer
+
+    monkeypatch.setattr(protocol.Answer, "read", read_all_but_one)
+    place.app.handler("echo")(lambda job: job.payload)
+    job = rota.enqueue(place.connection, "echo")
+    state = f"select state from rota.jobs where id = {job}"
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(wait_until, lambda: place.value(state) == "completed")
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert unread
+    found = place.connection.execute("select attempt, execution from rota.jobs")
+    assert found.fetchall() == [(1, 2)]

@@ -16,6 +16,7 @@ from rota.execution import Execution
 from rota.pace import MOST, Pace
 from rota.records import ClaimedJob, Completed, Returned
 from rota.slots import Slots
+from rota.worker import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -286,16 +287,39 @@ def test_a_job_that_was_stopped_in_line_is_not_begun() -> None:
     assert begun == [2]
 
 
+def test_what_is_asked_for_follows_from_what_will_be_left_in_line() -> None:
+    pace = Pace()
+    assert pace.wanted(vacant=10, in_line=0) == 10
+    assert pace.wanted(vacant=10, in_line=4) == 6
+    assert pace.wanted(vacant=0, in_line=4) == 0
+    pace.note(finished=100, busy=0.001, exchange=0.002)  # 100 in an exchange of 1 ms
+    assert pace.expected == 100
+    assert pace.wanted(vacant=10, in_line=0) == 200
+    assert pace.wanted(vacant=10, in_line=100) == 200
+    assert pace.wanted(vacant=10, in_line=150) == 150
+    assert pace.wanted(vacant=300, in_line=150) == 250
+    pace.note(finished=10_000, busy=0.001, exchange=1.0)
+    assert pace.wanted(vacant=10, in_line=MOST) == MOST
+
+
+def test_nothing_is_fetched_that_could_not_be_begun_in_time() -> None:
+    """With a database that is slow to answer, and handlers at a moderate pace."""
+    pace = Pace()
+    for _ in range(5):
+        pace.note(finished=100, busy=1.0, exchange=1.0)
+    assert pace.wanted(vacant=0, in_line=0) <= 100 * PATIENCE_SECONDS / 4
+
+
 def test_fast_handlers_are_fetched_ahead_for_and_slow_ones_are_not() -> None:
     pace = Pace()
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=0, busy=0.0, exchange=0.004)
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=100, busy=0.002, exchange=0.002)
-    assert 50 <= pace.prefetch <= MOST
+    assert 50 <= pace.expected <= MOST
     pace.note(finished=1, busy=1.0, exchange=0.002)
-    assert pace.prefetch == 0
+    assert pace.expected == 0
     pace.note(finished=10_000, busy=0.1, exchange=0.002)
-    assert pace.prefetch > 0
+    assert pace.expected > 0
     pace.forget()
-    assert pace.prefetch == 0
+    assert pace.expected == 0

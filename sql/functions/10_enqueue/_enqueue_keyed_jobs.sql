@@ -1,7 +1,10 @@
 /* One by one in the order of the keys, since each may wait for another transaction:
-two batches that share keys queue up instead of deadlocking. */
+two batches that share keys queue up instead of deadlocking. Positions are drawn before
+that, in the order given. */
 create or replace function rota._enqueue_keyed_jobs(
-    p_queue rota.queue,
+    p_queue_id integer,
+    p_lane_id integer,
+    p_now timestamptz,
     p_kinds text[],
     p_payloads jsonb[],
     p_priorities integer[],
@@ -20,35 +23,47 @@ volatile
 parallel unsafe
 as $$
 declare
+    v_row record;
     v_job rota.job;
-    v_number bigint;
     v_stored rota.enqueued_job[];
 begin
     if p_on_duplicate = 'replace' then
         perform rota._lock_jobs(array(
             select ik.job_id
             from rota.idempotency_key as ik
-            where ik.queue_id = p_queue.id and ik.key = any (p_keys)
+            where ik.queue_id = p_queue_id and ik.key = any (p_keys)
         ));
     end if;
 
-    for v_job in
-        select g.*
-        from rota._given_jobs(
-            p_queue, false, p_kinds, p_payloads, p_priorities, p_run_ats, p_delays,
-            p_keys, p_key_ttl, p_max_attempts, p_retry_policy_id, p_timeout
-        ) as g
-        order by g.idempotency_key, g.id
+    for v_row in
+        with given as materialized (
+            select
+                g as job,
+                case g.state when 'queued' then nextval('rota.position_seq') end
+                    as position
+            from rota._given_jobs(
+                p_queue_id, p_lane_id, p_now, p_kinds, p_payloads, p_priorities,
+                p_run_ats, p_delays, p_keys, p_key_ttl, p_max_attempts,
+                p_retry_policy_id, p_timeout
+            ) as g
+        )
+
+        select
+            g.job,
+            g.position
+        from given as g
+        order by (g.job).idempotency_key, (g.job).id
     loop
-        v_number := v_job.id;
+        v_job := v_row.job;
+        v_job.position := v_row.position;
         if v_job.idempotency_key is null then
             v_job.id := nextval('rota.job_id_seq');
             insert into rota.job overriding system value
             select v_job.*;
-            v_stored[v_number] := row(v_job.id, true)::rota.enqueued_job;
+            v_stored[(v_row.job).id] := row(v_job.id, true)::rota.enqueued_job;
         else
-            v_stored[v_number]
-                := rota._enqueue_keyed(v_job, p_queue.id, p_on_duplicate);
+            v_stored[(v_row.job).id]
+                := rota._enqueue_keyed(v_job, p_queue_id, p_on_duplicate);
         end if;
     end loop;
 

@@ -1,7 +1,6 @@
-/* True for most jobs, at the price of an inlined expression; the rest are looked at one
-by one in _check_job, which knows what to say. */
+/* True for most jobs of a plain kind, at the price of an inlined expression; the rest
+are looked at one by one in _check_job, which knows what to say. */
 create or replace function rota._is_plain_job(
-    p_kind text,
     p_payload jsonb,
     p_priority integer,
     p_run_at timestamptz,
@@ -15,10 +14,7 @@ immutable
 parallel safe
 as $$
     select
-        p_kind is not null
-        and p_kind !~ '[^[:graph:]]'
-        and pg_catalog.length(p_kind) between 1 and 200
-        and p_payload is not null
+        p_payload is not null
         and pg_catalog.octet_length(p_payload::text) <= p_max_payload_bytes
         and p_priority is not null
         and p_priority between -32768 and 32767

@@ -20,62 +20,53 @@ security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
+/* A plain job, which most are, takes one statement, and two expressions that PL/pgSQL
+evaluates without one. Each call of another function, row variable or perform would cost
+as much as several of these. Whatever else is asked for, or wrong, or still lacks its
+lane, is not found here, and left to _enqueue_any. */
 declare
-    v_now timestamptz;
-    v_queue constant rota.queue := rota._find_queue(queue);
-    v_job rota.job;
-    v_stored rota.enqueued_job;
+    v_now constant timestamptz
+        := case when rota._enter_line() is not null then rota._now() end;
+    v_id bigint;
 begin
-    if on_duplicate is distinct from 'keep'
-        or num_nonnulls(key_ttl, max_attempts, timeout) > 0
-    then
-        perform rota._check_options(on_duplicate, key_ttl, max_attempts, timeout);
-    end if;
-    if not rota._is_plain_job(
-        kind, payload, priority, run_at, delay, idempotency_key,
-        v_queue.max_payload_bytes
-    ) then
-        perform rota._check_job(
-            '', kind, payload, priority, run_at, delay, idempotency_key,
-            v_queue.max_payload_bytes
+    insert into rota.job (
+        position, run_at, created_at, timeout, lane_id, max_attempts, state, kind,
+        payload
+    )
+    select
+        nextval('rota.position_seq'),
+        v_now,
+        v_now,
+        q.timeout,
+        l.id,
+        q.max_attempts,
+        'queued',
+        enqueue.kind,
+        enqueue.payload
+    from rota.queue as q
+    inner join rota.lane as l on l.queue_id = q.id and l.priority = enqueue.priority
+    where q.name = enqueue.queue
+        and enqueue.on_duplicate = 'keep'
+        and num_nonnulls(
+            enqueue.run_at, enqueue.delay, enqueue.idempotency_key, enqueue.key_ttl,
+            enqueue.max_attempts, enqueue.retry_policy, enqueue.timeout
+        ) = 0
+        and rota._is_plain_kind(enqueue.kind)
+        and octet_length(enqueue.payload::text) <= q.max_payload_bytes
+    returning id into v_id;
+
+    if v_id is null then
+        return rota._enqueue_any(
+            kind, payload, queue, priority, run_at, delay, idempotency_key,
+            on_duplicate, key_ttl, max_attempts, retry_policy, timeout
         );
+    elsif rota._is_marked(0) then
+        perform rota._wake_queues(array(
+            select q.id
+            from rota.queue as q
+            where q.name = enqueue.queue
+        ));
     end if;
-
-    perform rota._enter_line();
-    v_now := rota._now();
-    v_job.lane_id := rota._lane_id(v_queue.id, priority);
-    v_job.kind := kind;
-    v_job.payload := payload;
-    v_job.created_at := v_now;
-    v_job.run_at := coalesce(run_at, v_now + delay, v_now);
-    v_job.state := case when v_job.run_at <= v_now then 'queued' else 'scheduled' end;
-    v_job.attempt := 0;
-    v_job.execution := 0;
-    v_job.lost_count := 0;
-    v_job.max_attempts := coalesce(max_attempts, v_queue.max_attempts);
-    v_job.retry_policy_id := rota._retry_policy_id(retry_policy);
-    v_job.timeout := coalesce(timeout, v_queue.timeout);
-    v_job.idempotency_key := idempotency_key;
-    v_job.key_ttl := key_ttl;
-    if v_job.state = 'queued' then
-        v_job.position := nextval('rota.position_seq');
-    end if;
-
-    if idempotency_key is null then
-        v_job.id := nextval('rota.job_id_seq');
-        insert into rota.job overriding system value
-        select v_job.*;
-    else
-        v_stored := rota._enqueue_keyed(v_job, v_queue.id, on_duplicate);
-        v_job.id := v_stored.id;
-        if on_duplicate = 'keep' and not v_stored.is_new then
-            return v_job.id;
-        end if;
-    end if;
-
-    if v_job.run_at <= v_now + rota._longest_sleep() then
-        perform rota._wake(v_queue);
-    end if;
-    return v_job.id;
+    return v_id;
 end;
 $$;

@@ -1,10 +1,9 @@
+/* Of all that were ever handed out; 0 before the first. */
 create or replace function rota._last_position()
 returns bigint
-language plpgsql
+language sql
 volatile
 parallel unsafe
 as $$
-begin
-    return (select s.last_value from rota.position_seq as s);
-end;
+    select coalesce(pg_catalog.pg_sequence_last_value('rota.position_seq'), 0)
 $$;

@@ -8,6 +8,7 @@ parallel unsafe
 as $$
 declare
     v_own constant xid8 := pg_current_xact_id_if_assigned();
+    v_known text;
 begin
     if v_own is not null then
         if p_state.mark is null then
@@ -18,8 +19,9 @@ begin
             p_state.horizon := v_own;
         end if;
     end if;
-    if p_state::text is distinct from current_setting('rota.positions', true) then
-        perform set_config('rota.positions', p_state::text, false);
+    v_known := p_state::text;
+    if v_known is distinct from current_setting('rota.positions', true) then
+        v_known := set_config('rota.positions', v_known, false);
     end if;
 end;
 $$;

@@ -6,10 +6,6 @@ returns rota._ready_lane[]
 language plpgsql
 volatile
 parallel unsafe
-set enable_seqscan = off
-set enable_bitmapscan = off
-set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 begin
     return array(
@@ -25,7 +21,7 @@ begin
             where j.lane_id = s.lane_id
                 and j.state = 'queued'
                 and j.position >= greatest(
-                    s.floor, p_floors[2 * l.id + (s.lane_id < 0)::integer]
+                    s.floor, p_floors[rota._floor_index(s.lane_id)]
                 )
             order by j.position
             limit 1

@@ -1,6 +1,7 @@
 create or replace function rota.register_worker(
     name text,
-    lease interval default '30 seconds'
+    lease interval default '30 seconds',
+    version text default null
 )
 returns bigint
 language plpgsql
@@ -18,11 +19,16 @@ begin
         perform rota._raise_invalid('lease', 'must be at most a day');
     end if;
     perform rota._check_duration('lease', lease, interval '100 milliseconds');
+    if version is not null then
+        perform rota._check_text('version', version, 100);
+    end if;
 
-    insert into rota.worker (name, lease, registered_at, heartbeat_at, lease_expires_at)
+    insert into rota.worker (
+        name, lease, registered_at, heartbeat_at, lease_expires_at, version
+    )
     values (
         register_worker.name, register_worker.lease, v_now, v_now,
-        v_now + register_worker.lease
+        v_now + register_worker.lease, register_worker.version
     )
     returning id into v_id;
     return v_id;

@@ -41,7 +41,9 @@ begin
         inner join rota.job as j on j.id = g.token_id
         inner join rota.lane as l on l.id = abs(j.lane_id)
         inner join rota.queue as q on q.id = l.queue_id
-        where j.execution = g.token and j.claimed_at is not null
+        where j.id = any (p_ids)
+            and j.execution = g.token
+            and j.claimed_at is not null
         for update of j
     )
 

@@ -20,6 +20,7 @@ begin
         j.id, j.worker_id, j.claimed_at, p_now, j.execution, j.attempt, e.outcome,
         e.error
     from unnest(p_ended) as e
-    inner join rota.job as j on j.id = e.id;
+    inner join rota.job as j on j.id = e.id
+    where j.id = any (array(select n.id from unnest(p_ended) as n));
 end;
 $$;

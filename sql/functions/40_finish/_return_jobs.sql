@@ -15,6 +15,8 @@ set enable_mergejoin = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+    v_ids constant bigint[] := array(select e.id from unnest(p_ended) as e);
 begin
     return query
     with placed as materialized (
@@ -27,6 +29,7 @@ begin
             select e.*
             from unnest(p_ended) as e
             inner join rota.job as j on j.id = e.id
+            where j.id = any (v_ids)
             order by j.position
         ) as o
     )
@@ -45,7 +48,7 @@ begin
         attempt = j.attempt - p.is_refunded::integer,
         lost_count = j.lost_count + (p.outcome = 'lost')::integer
     from placed as p
-    where j.id = p.id
+    where j.id = any (v_ids) and j.id = p.id
     returning j.id, j.state, j.run_at;
 end;
 $$;

@@ -1,6 +1,7 @@
 /* Day partitions of one table: those that end before p_keep_since go, those for today
 and the next three days come. The only dynamic SQL. A day whose rows already fell into
-the default partition stays there. Gives way to whoever holds the table for long: the
+the default partition stays there. Indexes are like the default partition's: the table
+itself has none in an extension. Gives way to whoever holds the table for long: the
 next call tries again. */
 create or replace function rota._roll_partitions(p_table text, p_keep_since timestamptz)
 returns integer
@@ -39,7 +40,8 @@ begin
         continue when not v_is_needed;
 
         execute format(
-            'create table rota.%I (like rota.%I including all)', v_name, p_table
+            'create table rota.%I (like rota.%I including all)',
+            v_name, p_table || '_default'
         );
         execute format(
             'alter table rota.%I attach partition rota.%I for values from (%L) to (%L)',

@@ -23,7 +23,8 @@ begin
     v_purged := rota._purge_default_partitions(v_cutoff, max_jobs);
 
     /* Queue by queue: each remembers how far it came, so that rows which stay are not
-    read again every time. */
+    read again every time. One that somebody is changing is left for the next time: all
+    that maintain() did so far would wait with us. */
     for v_queue in
         select
             q.id,
@@ -35,6 +36,7 @@ begin
         where q.retention > '0'
             and q.purged_before
             < date_bin('5 minutes', rota._now() - q.retention, timestamptz 'epoch')
+        for no key update skip locked
     loop
         v_count := rota._purge_queue(
             v_queue.id, v_queue.purged_before, v_queue.cutoff, max_jobs

@@ -55,13 +55,18 @@ begin
 
     update rota.worker as w
     set ended_at = v_now
-    where w.lost_at is not null
-        and w.ended_at is null
-        and not exists (
-            select
-            from rota.job as j
-            where j.worker_id = w.id and j.state = 'running'
-        );
+    where w.id = any (array(
+        select e.id
+        from rota.worker as e
+        where e.lost_at is not null
+            and e.ended_at is null
+            and not exists (
+                select
+                from rota.job as j
+                where j.worker_id = e.id and j.state = 'running'
+            )
+        for no key update skip locked
+    ));
     return v_reaped;
 end;
 $$;

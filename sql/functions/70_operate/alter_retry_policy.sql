@@ -22,7 +22,7 @@ begin
     into v_policy
     from rota.retry_policy as rp
     where rp.id = rota._retry_policy_id(policy)
-    for update;
+    for no key update;
     if policy is null then
         perform rota._raise_invalid('policy', 'must not be null');
     end if;

@@ -23,14 +23,16 @@ $$;
 
 select is(pg_temp.marks(), 0, 'a session begins unmarked');
 select lives_ok($$ select rota.mark_idle('{q1,q2}') $$, 'a runner says that it idles');
-select is(pg_temp.marks(), 2, 'which leaves a mark for each of its queues');
+select is(
+    pg_temp.marks(), 3, 'which leaves a mark, and one for each of its queues'
+);
 select lives_ok($$ select rota.mark_busy('{q1,q2}') $$, 'and that it is busy again');
 select is(pg_temp.marks(), 0, 'which takes the marks away');
 select lives_ok(
     $$ select rota.mark_idle('{q1,q2,q3,q4,q5,q6,q7,q8,q9}') $$,
     'a runner of many queues'
 );
-select is(pg_temp.marks(), 1, 'leaves one mark for all');
+select is(pg_temp.marks(), 2, 'leaves a mark, and one for all its queues');
 select lives_ok(
     $$ select rota.mark_busy('{q1,q2,q3,q4,q5,q6,q7,q8,q9}') $$, 'and takes it away'
 );

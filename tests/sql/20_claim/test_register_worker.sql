@@ -1,5 +1,5 @@
 begin;
-select plan(24);
+select plan(29);
 
 create or replace function rota._now()
 returns timestamptz
@@ -54,6 +54,8 @@ from (
     ('e''a\nb''', '22023'),
     ('repeat(''w'', 201)', 'RT008'),
     ('''w'', null', '22023'),
+    ('''w'', version => ''''', '22023'),
+    ('''w'', version => repeat(''1'', 101)', 'RT008'),
     ('''w'', ''0''', '22023'),
     ('''w'', ''-1 s''', '22023'),
     ('''w'', ''99 ms''', '22023'),
@@ -65,6 +67,17 @@ from (
 select is(
     (select count(*)::integer from rota.worker_status), 5,
     'no worker was registered by a call that was refused'
+);
+select is(
+    (select w.version from rota.worker_status as w, made where w.id = made.first),
+    null, 'a worker need not say which version it runs'
+);
+select lives_ok(
+    $$ select rota.register_worker('v', version => '1.2.3') $$, 'but it may'
+);
+select is(
+    (select w.version from rota.worker_status as w where w.name = 'v'), '1.2.3',
+    'and worker_status shows it'
 );
 select lives_ok(
     $$ select rota.register_worker('x''; drop table rota.worker; --') $$,

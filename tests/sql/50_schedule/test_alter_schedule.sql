@@ -1,5 +1,5 @@
 begin;
-select plan(31);
+select plan(33);
 
 create or replace function rota._now()
 returns timestamptz
@@ -44,6 +44,22 @@ select results_eq(
     $$ values (5::smallint, null::interval, null::interval) $$,
     'and only that one'
 );
+
+do $$
+begin
+    perform rota.create_queue('q');
+end;
+$$;
+select ok(rota.alter_schedule('s', queue => 'q'), 'the queue can be changed');
+select is(
+    (select s.queue from rota.schedule_status as s where s.schedule = 's'), 'q',
+    'and is the one given'
+);
+do $$
+begin
+    perform rota.alter_schedule('s', queue => 'default');
+end;
+$$;
 
 /* Due at 12:05, but changed before anyone looked. */
 set local test.now = '2030-01-15 12:07:10+00';

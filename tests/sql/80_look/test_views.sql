@@ -152,7 +152,7 @@ from (
         'oldest_due_age,unarchived_completed_count,unarchived_cancelled_count}'),
     ('worker_status',
         '{id,name,state,registered_at,heartbeat_at,lease_expires_at,lease,'
-        'lost_at,ended_at,running_count}'),
+        'lost_at,ended_at,running_count,version}'),
     ('dead_letters',
         '{id,queue,priority,kind,payload,reason,error,attempt,max_attempts,'
         'execution,lost_count,created_at,died_at,idempotency_key}'),

@@ -1,0 +1,2 @@
+/* Workers say which version they run. */
+alter table rota.worker add column version text;

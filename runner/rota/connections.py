@@ -41,6 +41,9 @@ _OF_POOLERS = (
 )
 # psycopg's default; None never prepares, for poolers in transaction mode.
 PREPARE_AFTER = 5
+# For how long the pool goes on, with longer and longer pauses, about one connection it
+# cannot open while handlers wait for it. The next handler to ask then tries anew.
+RECONNECT_SECONDS = 3.0
 
 
 def conninfo(dsn: str) -> str:
@@ -135,6 +138,7 @@ class Effects:
             max_size=size,
             open=False,
             num_workers=1,
+            reconnect_timeout=RECONNECT_SECONDS,
         )
         self._pool_async = AsyncConnectionPool(
             conninfo(dsn),
@@ -143,6 +147,7 @@ class Effects:
             max_size=size,
             open=False,
             num_workers=1,
+            reconnect_timeout=RECONNECT_SECONDS,
         )
 
     @contextmanager

@@ -67,6 +67,7 @@ class Relay:
                     server.connect(self._server)
                 except OSError:
                     client.close()
+                    server.close()
                     continue
                 with self._lock:
                     link = _Link(client, server)

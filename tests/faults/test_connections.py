@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from faults.trial import Trial
 
 AWAY = "database away"
-MAX_CONNECTIONS = 24
+MAX_CONNECTIONS = 40
 
 
 @pytest.fixture
@@ -159,7 +160,9 @@ def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:
             )
         )
         dsn = make_conninfo(machine.dsn, user="worker")
-        runner = trial.ready("--lease", "5", dsn=dsn)
+        # Fewer than the server has, or they would be the fault themselves.
+        options = ("--lease", "5", "--concurrency", "4")
+        runner = trial.ready(*options, dsn=dsn)
         trial.load(50.0)
         for _ in range(2 * trial.times):
             trial.pause(0.0, 0.5)
@@ -168,12 +171,14 @@ def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:
                 while runner.output.count(AWAY) == count or not is_full(trial):
                     trial.terminate(*(pid for pid, _ in trial.sessions()))
                     hog(dsn, hogs)
-                late = trial.start("--lease", "5", dsn=dsn)
+                late = trial.start(*options, dsn=dsn)
                 late.wait_for("slots")
                 runner.wait_for("slots")
             trial.injected()
             trial.probe()
             late.wait_for("registered as worker")
+            late.signal(signal.SIGTERM)
+            assert late.exit_code() == 0
         trial.conclude("server out of connections")
 
 

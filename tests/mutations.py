@@ -1160,4 +1160,11 @@ MUTANTS = (
         "raise warning 'schema rota already exists, and is not empty'",
         ("tests/py/test_extension.py",),
     ),
+    Mutant(
+        "a loss that kills is charged",
+        "sql/functions/40_finish/_bury_jobs.sql",
+        "b.attempt - e.is_refunded::integer",
+        "b.attempt",
+        ("tests/py/test_model.py",),
+    ),
 )

@@ -354,7 +354,8 @@ class History(RuleBasedStateMachine):
         self.script.append(f"/* session {session} */ {statement};")
 
     def fail(self, *lines: str) -> None:
-        raise AssertionError("\n".join((*lines, "", "history:", *self.script)))
+        script = [*_CLOCK.strip().splitlines(), *self.script]
+        raise AssertionError("\n".join((*lines, "", "history:", *script)))
 
     @invariant()
     def hold(self) -> None:
@@ -549,6 +550,16 @@ class History(RuleBasedStateMachine):
         worker = self.pick_worker(session, which)
         queues = [q.name for q in self.model.store.all("queue")]
         self.step(session, "claim_jobs", worker=worker, queues=queues, max_jobs=most)
+
+    @action(2, session=session, which=number, queue=one_of("a", "b"))
+    def work_on(self, session: int, which: int, queue: str) -> None:
+        """Long enough alone for floors to rise as far as the others let them."""
+        if session in self.model.store.open:
+            return
+        for _ in range(4):
+            self.wait(0.3)
+            self.step(session, "enqueue", kind="k", payload={}, queue=queue)
+            self.claim(session, which, 1)
 
     @action(
         3,

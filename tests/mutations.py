@@ -317,7 +317,7 @@ MUTANTS = (
     Mutant(
         "jobs are replaced in the order of their keys",
         "sql/functions/10_enqueue/_enqueue_keyed_jobs.sql",
-        "if p_on_duplicate = 'replace' then",
+        "if cardinality(v_numbers) > 0 then",
         "if false then",
         ("tests/py/test_lock_order.py::test_waiting_jobs_are_locked_in_order",),
     ),

@@ -213,3 +213,28 @@ def test_a_replay_and_the_end_of_jobs_with_its_keys_do_not_deadlock(
             holder.rollback()
             assert completed.result(10)
             assert dead[1][0] in replayed.result(10)
+
+
+def test_batches_that_replace_jobs_made_meanwhile_do_not_deadlock(
+    connect: Connect,
+) -> None:
+    """The one that is on its way finds a job that the other has locked already."""
+    observer, holder = connect(), connect(autocommit=False)
+    early, late = connect(), connect()
+    batch = """
+        select e.id, e.is_new
+        from rota.enqueue_jobs(
+            kinds => '{new}', payloads => array_fill('1'::jsonb, %(lengths)s),
+            idempotency_keys => %(keys)s, on_duplicate => 'replace'
+        ) as e
+        """
+    holder.execute("select rota.enqueue(kind => 'work', idempotency_key => 'b')")
+    with meanwhile(rows, early, batch, keys=["a", "b", "c"], lengths=[3]) as first:
+        wait_blocked(observer, early)
+        column(observer, "select rota.enqueue('work', idempotency_key => 'c')")
+        with meanwhile(rows, late, batch, keys=["a", "c"], lengths=[2]) as second:
+            wait_blocked(observer, late)
+            holder.rollback()
+            made, again = first.result(10), second.result(10)
+    assert [is_new for _, is_new in made] == [True, True, False]
+    assert again == [(made[0][0], False), (made[2][0], False)]

@@ -1,6 +1,7 @@
 /* One by one in the order of the keys, since each may wait for another transaction:
-two batches that share keys queue up instead of deadlocking. Positions are drawn before
-that, in the order given. */
+two batches that share keys queue up instead of deadlocking. What there is to replace
+comes after that, since the jobs are locked in their own order. Positions are drawn
+before all, in the order given. */
 create or replace function rota._enqueue_keyed_jobs(
     p_queue_id integer,
     p_lane_id integer,
@@ -25,16 +26,13 @@ as $$
 declare
     v_row record;
     v_job rota.job;
+    v_number integer;
     v_stored rota.enqueued_job[];
+    v_rivals rota.job[] := '{}'::rota.job[];
+    v_numbers integer[] := '{}'::integer[];
+    v_first_rule constant text
+        := case p_on_duplicate when 'replace' then 'keep' else p_on_duplicate end;
 begin
-    if p_on_duplicate = 'replace' then
-        perform rota._lock_jobs(array(
-            select ik.job_id
-            from rota.idempotency_key as ik
-            where ik.queue_id = p_queue_id and ik.key = any (p_keys)
-        ));
-    end if;
-
     for v_row in
         with given as materialized (
             select
@@ -62,9 +60,24 @@ begin
             select v_job.*;
             v_stored[(v_row.job).id] := row(v_job.id, true)::rota.enqueued_job;
         else
-            v_stored[(v_row.job).id]
-                := rota._enqueue_keyed(v_job, p_queue_id, p_on_duplicate);
+            v_number := (v_row.job).id;
+            v_stored[v_number] := rota._enqueue_keyed(v_job, p_queue_id, v_first_rule);
+            if p_on_duplicate = 'replace' and not v_stored[v_number].is_new then
+                v_rivals := v_rivals || v_job;
+                v_numbers := v_numbers || v_number;
+            end if;
         end if;
+    end loop;
+
+    if cardinality(v_numbers) > 0 then
+        perform rota._lock_jobs(array(
+            select v_stored[u.number].id
+            from unnest(v_numbers) as u (number)
+        ));
+    end if;
+    for i in 1 .. cardinality(v_numbers) loop
+        v_stored[v_numbers[i]]
+            := rota._enqueue_keyed(v_rivals[i], p_queue_id, p_on_duplicate);
     end loop;
 
     return query

@@ -309,17 +309,26 @@ MUTANTS = (
     ),
     Mutant(
         "keys are taken in the order given",
-        "sql/functions/10_enqueue/_enqueue_keyed_jobs.sql",
+        "sql/functions/10_enqueue/_store_keyed_jobs.sql",
         "order by (g.job).idempotency_key, (g.job).id",
         "order by (g.job).id",
         ("tests/py/test_lock_order.py::test_batches_with_the_same_keys_queue_up",),
     ),
     Mutant(
         "jobs are replaced in the order of their keys",
-        "sql/functions/10_enqueue/_enqueue_keyed_jobs.sql",
-        "if cardinality(v_numbers) > 0 then",
-        "if false then",
+        "sql/functions/10_enqueue/_store_keyed_jobs.sql",
+        "        perform rota._lock_jobs(v_locked);\n",
+        "",
         ("tests/py/test_lock_order.py::test_waiting_jobs_are_locked_in_order",),
+    ),
+    Mutant(
+        "a batch waits for a job that was made meanwhile",
+        "sql/functions/10_enqueue/_enqueue_keyed.sql",
+        "elsif p_on_duplicate = 'replace' and v_held.id <> all (p_locked) then",
+        "elsif false then",
+        (
+            "tests/py/test_lock_order.py::test_batches_that_replace_jobs_made_meanwhile_do_not_deadlock",
+        ),
     ),
     Mutant(
         "an exchange locks in two orders",

@@ -1,7 +1,5 @@
-/* One by one in the order of the keys, since each may wait for another transaction:
-two batches that share keys queue up instead of deadlocking. What there is to replace
-comes after that, since the jobs are locked in their own order. Positions are drawn
-before all, in the order given. */
+/* Anew when a job to be replaced was made meanwhile: to wait for it, with keys and jobs
+in hand, could deadlock. The subtransaction gives all of them back. */
 create or replace function rota._enqueue_keyed_jobs(
     p_queue_id integer,
     p_lane_id integer,
@@ -23,67 +21,32 @@ language plpgsql
 volatile
 parallel unsafe
 as $$
-declare
-    v_row record;
-    v_job rota.job;
-    v_number integer;
-    v_stored rota.enqueued_job[];
-    v_rivals rota.job[] := '{}'::rota.job[];
-    v_numbers integer[] := '{}'::integer[];
-    v_first_rule constant text
-        := case p_on_duplicate when 'replace' then 'keep' else p_on_duplicate end;
 begin
-    for v_row in
-        with given as materialized (
-            select
-                g as job,
-                case g.state when 'queued' then nextval('rota.position_seq') end
-                    as position
-            from rota._given_jobs(
-                p_queue_id, p_lane_id, p_now, p_kinds, p_payloads, p_priorities,
-                p_run_ats, p_delays, p_keys, p_key_ttl, p_max_attempts,
-                p_retry_policy_id, p_timeout
-            ) as g
-        )
-
-        select
-            g.job,
-            g.position
-        from given as g
-        order by (g.job).idempotency_key, (g.job).id
-    loop
-        v_job := v_row.job;
-        v_job.position := v_row.position;
-        if v_job.idempotency_key is null then
-            v_job.id := nextval('rota.job_id_seq');
-            insert into rota.job overriding system value
-            select v_job.*;
-            v_stored[(v_row.job).id] := row(v_job.id, true)::rota.enqueued_job;
-        else
-            v_number := (v_row.job).id;
-            v_stored[v_number] := rota._enqueue_keyed(v_job, p_queue_id, v_first_rule);
-            if p_on_duplicate = 'replace' and not v_stored[v_number].is_new then
-                v_rivals := v_rivals || v_job;
-                v_numbers := v_numbers || v_number;
-            end if;
-        end if;
-    end loop;
-
-    if cardinality(v_numbers) > 0 then
-        perform rota._lock_jobs(array(
-            select v_stored[u.number].id
-            from unnest(v_numbers) as u (number)
-        ));
+    if p_on_duplicate <> 'replace' then
+        return query
+        select s.*
+        from rota._store_keyed_jobs(
+            p_queue_id, p_lane_id, p_now, p_kinds, p_payloads, p_priorities, p_run_ats,
+            p_delays, p_keys, p_on_duplicate, p_key_ttl, p_max_attempts,
+            p_retry_policy_id, p_timeout
+        ) as s;
+        return;
     end if;
-    for i in 1 .. cardinality(v_numbers) loop
-        v_stored[v_numbers[i]]
-            := rota._enqueue_keyed(v_rivals[i], p_queue_id, p_on_duplicate);
-    end loop;
 
-    return query
-    select
-        s.id,
-        s.is_new
-    from unnest(v_stored) as s;
+    loop
+        begin
+            return query
+            select s.*
+            from rota._store_keyed_jobs(
+                p_queue_id, p_lane_id, p_now, p_kinds, p_payloads, p_priorities,
+                p_run_ats, p_delays, p_keys, p_on_duplicate, p_key_ttl, p_max_attempts,
+                p_retry_policy_id, p_timeout
+            ) as s;
+            return;
+        exception
+            when sqlstate 'RTX01' then
+                null;
+        end;
+    end loop;
 end;
 $$;

@@ -21,14 +21,6 @@ begin
         from rota.dead_letter as d
         inner join rota.lane as l on l.id = d.lane_id
         where d.id = any (p_ids)
-            and not exists (
-                select
-                from rota.idempotency_key as ik
-                where ik.queue_id = l.queue_id
-                    and ik.key = d.idempotency_key
-                    and ik.job_id <> d.id
-                    and (ik.expires_at is null or ik.expires_at > rota._now())
-            )
         order by d.idempotency_key, d.id
     loop
         if v_dead.idempotency_key is not null then

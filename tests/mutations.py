@@ -94,7 +94,7 @@ MUTANTS = (
             "        or v_worker.ended_at is not null\n"
         ),
         "",
-        ("tests/sql/30_run/test_heartbeat.sql",),
+        ("tests/py/test_lifecycle_race.py::test_a_late_worker_changes_nothing",),
     ),
     Mutant(
         "a paused queue is claimed from",
@@ -137,13 +137,6 @@ MUTANTS = (
             "tests/sql/40_finish/test_complete_jobs.sql",
             "tests/py/test_lifecycle_race.py::test_a_late_worker_changes_nothing",
         ),
-    ),
-    Mutant(
-        "complete locks in the order given",
-        "sql/functions/40_finish/_complete.sql",
-        "        order by g.id\n",
-        "",
-        ("tests/py/test_lock_order.py::test_running_jobs_are_locked_in_order",),
     ),
     Mutant(
         "fail is not fenced by execution",
@@ -511,15 +504,6 @@ MUTANTS = (
         "when l.virtualtransaction like '-1/%' then null",
         (
             "tests/py/test_floors.py::test_an_enqueue_prepared_before_a_restart_is_waited_for",
-        ),
-    ),
-    Mutant(
-        "a settled backlog moves no floor",
-        "sql/functions/20_claim/_raise_floors.sql",
-        "        if v_lane.first_position is null\n",
-        "        if true\n",
-        (
-            "tests/py/test_floors.py::test_beside_an_open_snapshot_a_claim_passes_over_no_more_than_ever",
         ),
     ),
     Mutant(

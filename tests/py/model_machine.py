@@ -826,10 +826,12 @@ class History(RuleBasedStateMachine):
                 )
 
     @action(
-        1,
+        3,
         session=session,
         queue=queue,
         order=one_of(
+            ("pause_queue", {}),
+            ("pause_queue", {}),
             ("pause_queue", {}),
             ("resume_queue", {}),
             ("resume_queue", {}),

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from conftest import Connect
 
 
+COMMIT_LOCK = 1
+HOLD_COMMIT = f"""
+create function public.hold_commit() returns trigger language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock({COMMIT_LOCK});
+    return null;
+end
+$$;
+create constraint trigger hold_commit after update on rota.job
+deferrable initially deferred for each row execute function public.hold_commit();
+"""
+
+
 @pytest.fixture
 def bench(dsn: str, tmp_path: Path, connect: Connect) -> Iterator[Bench]:
     with contextlib.closing(Bench(dsn, tmp_path, connect())) as made:
@@ -97,19 +110,22 @@ def test_a_second_signal_ends_it_now(bench: Bench) -> None:
 def test_what_is_claimed_while_the_signal_comes_is_handed_back_unrun(
     bench: Bench, connect: Connect
 ) -> None:
+    # Its commit, and so its answer, is held up by what no lock_timeout of rota's ends.
+    bench.connection.execute(HOLD_COMMIT)
+    blocker = connect()
+    blocker.execute("select pg_advisory_lock(%s)", [COMMIT_LOCK])
     runner = bench.ready("--lease", "60")
-    blocker = connect(autocommit=False)
-    blocker.execute("select 1 from rota.worker for update")
     job = bench.enqueue("echo")
     wait_until(
         lambda: bench.connection.execute(
-            "select 1 from pg_stat_activity"
-            " where wait_event_type = 'Lock' and query like '%rota.exchange%'"
+            "select 1 from pg_locks where locktype = 'advisory' and not granted"
+            " and objid = %s",
+            [COMMIT_LOCK],
         ).fetchone()
     )
     runner.signal(signal.SIGTERM)
     runner.wait_for("SIGTERM")
-    blocker.commit()
+    blocker.close()
     assert runner.exit_code() == 0
     found = bench.job(job)
     assert (found["state"], found["attempt"], found["execution"]) == ("queued", 0, 1)

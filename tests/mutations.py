@@ -33,7 +33,7 @@ MUTANTS = (
     Mutant(
         "claim locks nothing before it updates",
         "sql/functions/20_claim/_lock_ready_jobs.sql",
-        "        for update skip locked\n",
+        "            for update skip locked\n",
         "",
         (
             "tests/py/test_claim_race.py::test_sixteen_sessions_claim_and_complete_in_mixed_batches",
@@ -44,15 +44,15 @@ MUTANTS = (
     Mutant(
         "claim without a limit",
         "sql/functions/20_claim/_lock_ready_jobs.sql",
-        "        limit p_max_jobs\n",
-        "",
+        "        limit p_max_jobs\n    ) as f",
+        "    ) as f",
         ("tests/py/test_claim_race.py::test_a_claim_of_one_takes_one_under_any_plan",),
     ),
     Mutant(
         "claim from the end of the lane",
         "sql/functions/20_claim/_lock_ready_jobs.sql",
-        "order by c.position\n",
-        "order by c.position desc\n",
+        "order by j.position\n",
+        "order by j.position desc\n",
         ("tests/sql/20_claim/test_claim_jobs.sql",),
     ),
     Mutant(
@@ -98,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "a paused queue is claimed from",
-        "sql/functions/20_claim/_ready_lanes.sql",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
         " and q.paused_at is null",
         "",
         ("tests/sql/70_operate/test_pause_queue.sql",),
@@ -517,16 +517,16 @@ MUTANTS = (
     ),
     Mutant(
         "lower priorities first",
-        "sql/functions/20_claim/_ready_lanes.sql",
-        "l.priority desc",
-        "l.priority",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "2 * l.priority",
+        "-2 * l.priority",
         ("tests/sql/20_claim/test_claim_jobs.sql",),
     ),
     Mutant(
         "front lanes last",
-        "sql/functions/20_claim/_ready_lanes.sql",
-        "s.lane_id > 0, random()",
-        "s.lane_id < 0, random()",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "(s.lane_id < 0)::integer",
+        "(s.lane_id > 0)::integer",
         ("tests/sql/40_finish/test_release_jobs.sql",),
     ),
     Mutant(

@@ -133,17 +133,24 @@ def filled(request: pytest.FixtureRequest, connect: Connect) -> Session:
     return session
 
 
+# As if so many positions were settled that the claim looks for new floors.
+SETTLED = "select set_config('rota.positions', '(1000,0,,,,,,,,0)', false)"
+
+
 def check_claim(session: Session, explained: Explained, worker: int) -> None:
     with session.transaction(force_rollback=True):
+        session.execute(SETTLED)
         assert len(claim(session, worker, BATCH)) == BATCH
 
     scans = explained.scans()
     assert set(map(way, scans)) == {"Tid Scan", "job_ready_idx"}
     assert max(map(touched, scans)) <= BATCH
+    assert explained.plan_of(")::rota._ready_lane")
+    plan = explained.plan_of("for update skip locked")
     (found,) = [
         node
-        for node in nodes(explained.plan_of("for update skip locked"))
-        if node["Node Type"] == "Limit"
+        for node in nodes(plan)
+        if node["Node Type"] == "Limit" and node["Parent Relationship"] == "Subquery"
     ]
     assert [node["Node Type"] for node in nodes(found)] == [
         "Limit",
@@ -151,6 +158,8 @@ def check_claim(session: Session, explained: Explained, worker: int) -> None:
         "Index Scan",
     ]
     assert list(nodes(found))[-1]["Index Name"] == "job_ready_idx"
+    (lanes,) = [node for node in nodes(plan) if node["Node Type"] == "Sort"]
+    assert all(node.get("Relation Name") != "job" for node in nodes(lanes))
 
 
 def test_a_claim_walks_the_ready_index_without_sorting(filled: Session) -> None:

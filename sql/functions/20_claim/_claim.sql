@@ -1,5 +1,7 @@
 /* Take up to p_max_jobs from the heads of the lanes of these queues. p_is_held: this
-transaction holds the worker already.
+transaction holds the worker already; otherwise jobs are locked before the worker, for
+to hold one is to write. That cannot deadlock: whoever locks a worker and then jobs is
+after those that run, and those locked here are queued.
 
 Jobs are updated where they were locked, without a look at the primary key. Hence two
 statements: the snapshot that finds a job which changes before it is locked does not see
@@ -17,27 +19,26 @@ volatile
 parallel unsafe
 as $$
 declare
-    v_left integer := p_max_jobs;
-    v_is_held boolean := p_is_held;
-    v_now timestamptz;
+    v_floors constant bigint[] := rota._floors();
     v_positions rota._position_state;
-    v_lanes rota._ready_lane[];
-    v_lane rota._ready_lane;
-    v_jobs tid[];
+    v_found record;
+    v_count integer;
+    v_is_mixed boolean;
+    v_now timestamptz;
 begin
     /* First what is settled, then, on a later snapshot, what is to be seen. */
     v_positions := rota._settle_positions();
-    v_lanes := rota._ready_lanes(p_queues, rota._floors());
-    v_positions := rota._raise_floors(v_lanes, v_positions);
+    v_found := rota._lock_ready_jobs(p_queues, v_floors, p_max_jobs);
+    v_positions := rota._raise_floors(
+        p_queues, v_floors, v_positions, v_found.lane_ids[1], v_found.first_position
+    );
 
-    foreach v_lane in array v_lanes loop
-        continue when v_lane.first_position is null;
-        if not v_is_held then
+    if v_found.jobs is not null then
+        if not p_is_held then
             perform rota._hold_worker(p_worker_id);
-            v_is_held := true;
         end if;
-
-        v_jobs := rota._lock_ready_jobs(v_lane, v_left);
+        v_count := cardinality(v_found.jobs);
+        v_is_mixed := v_found.lane_ids[1] <> v_found.lane_ids[v_count];
         v_now := rota._now();
         return query
         with claimed as (
@@ -48,22 +49,24 @@ begin
                 deadline_at = v_now + j.timeout,
                 attempt = j.attempt + 1,
                 execution = j.execution + 1
-            where j.ctid = any (v_jobs)
+            where j.ctid = any (v_found.jobs)
             returning
+                case
+                    when v_is_mixed then array_position(v_found.lane_ids, j.lane_id)
+                    else 1
+                end as place,
                 j.position, j.id, j.execution, j.attempt, j.max_attempts, j.kind,
                 j.payload, j.timeout, j.run_at, j.created_at
         )
 
+        /* Sorted before more is put in front of the columns to sort by. */
         select
-            'claimed', c.id, c.execution, c.attempt, c.max_attempts, v_lane.queue,
-            v_lane.priority, c.kind, c.payload, c.timeout, c.run_at, c.created_at
-        from claimed as c
-        order by c.position;
-        v_left := v_left - cardinality(v_jobs);
-        exit when v_left = 0;
-    end loop;
-
-    v_positions.floored := v_positions.floored - (p_max_jobs - v_left);
+            'claimed', c.id, c.execution, c.attempt, c.max_attempts,
+            v_found.queues[c.place], v_found.priorities[c.place], c.kind, c.payload,
+            c.timeout, c.run_at, c.created_at
+        from (select * from claimed as o order by o.place, o.position) as c;
+        v_positions.floored := v_positions.floored - v_count;
+    end if;
     perform rota._mark_positions(v_positions);
 end;
 $$;

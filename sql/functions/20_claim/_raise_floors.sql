@@ -1,10 +1,14 @@
-/* The floor of each lane just looked at: its first queued position or the one after
-what is settled, whichever is lower. Not for a few positions' sake, but when enough of
-them were settled, or claimed by this session, since the last time, or others have
-claimed so many that the first lane with work begins that far above its floor. */
+/* The floor of each lane: its first queued position or the one after what is settled,
+whichever is lower. All lanes are looked at for that, so not for a few positions' sake,
+but when enough of them were settled, or claimed by this session, since the last time,
+or others have claimed so many that the first lane with work, p_lane_id, begins that far
+above its floor. */
 create or replace function rota._raise_floors(
-    p_lanes rota._ready_lane[],
-    p_state rota._position_state
+    p_queues text[],
+    p_floors bigint[],
+    p_state rota._position_state,
+    p_lane_id integer,
+    p_first_position bigint
 )
 returns rota._position_state
 language plpgsql
@@ -12,25 +16,22 @@ volatile
 parallel unsafe
 as $$
 declare
-    v_enough constant bigint := 64 + 4 * cardinality(p_lanes);
-    v_floors bigint[] := rota._floors();
+    v_enough constant bigint := 64 + 4 * cardinality(p_floors);
+    v_floors bigint[] := p_floors;
     v_lane rota._ready_lane;
     v_index integer;
-    v_floor bigint;
 begin
-    if p_state.settled < p_state.floored + v_enough then
-        foreach v_lane in array p_lanes loop
-            exit when v_lane.first_position is not null;
-        end loop;
-        v_floor := coalesce(v_floors[rota._floor_index(v_lane.lane_id)], 0);
-        if v_lane.first_position is null
-            or least(v_lane.first_position, p_state.settled) < v_floor + v_enough
-        then
-            return p_state;
-        end if;
+    if p_state.settled < p_state.floored + v_enough
+        and (
+            p_lane_id is null
+            or least(p_first_position, p_state.settled)
+            < coalesce(p_floors[rota._floor_index(p_lane_id)], 0) + v_enough
+        )
+    then
+        return p_state;
     end if;
 
-    foreach v_lane in array p_lanes loop
+    foreach v_lane in array rota._ready_lanes(p_queues, p_floors) loop
         v_index := rota._floor_index(v_lane.lane_id);
         v_floors[v_index] := greatest(
             v_floors[v_index], least(v_lane.first_position, p_state.settled + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import statistics
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bench.sides import Loop
 
 FILL_STEP = 10_000
+SAMPLES = 5
 
 
 def fill(database: Database, side: str, count: int) -> None:
@@ -141,14 +144,26 @@ def claim(lab: Lab) -> Iterator[Case]:
 
 
 def loop_at_depth(lab: Lab, side: str, depths: Sequence[int], jobs: int) -> Measured:
-    """Return jobs/s for the first jobs of each depth, and deepest by shallowest."""
-    speeds = {}
-    for depth in depths:
-        with lab.database(side) as database, connect(database.dsn) as session:
-            fill(database, side, depth)
-            loop = SIDES[side].loop(session, 100)
-            count = min(jobs, depth - 100)
-            speeds[f"jobs/s at {depth:,}"] = jobs_per_second(loop, count)
+    """Return jobs/s for the first jobs of each depth, and deepest by shallowest.
+
+    The first jobs are gone in a moment. So the depths take turns, refilled each time.
+    """
+    count = min(jobs, *depths)
+    samples: dict[int, list[float]] = {depth: [] for depth in depths}
+    with contextlib.ExitStack() as stack:
+        opened = {depth: stack.enter_context(lab.database(side)) for depth in depths}
+        for depth, database in opened.items():
+            fill(database, side, depth - count)
+        for _ in range(SAMPLES):
+            for depth, database in opened.items():
+                fill(database, side, count)
+                with connect(database.dsn) as session:
+                    loop = SIDES[side].loop(session, 100)
+                    samples[depth].append(jobs_per_second(loop, count - 100))
+    speeds = {
+        f"jobs/s at {depth:,}": statistics.median(speed)
+        for depth, speed in samples.items()
+    }
     shallow, *_, deep = speeds.values()
     return {**speeds, "deep / shallow": deep / shallow}
 
@@ -175,7 +190,8 @@ def depth(lab: Lab) -> Iterator[Case]:
     """Drain a deep queue.
 
     The first jobs of a short and of a long queue, drained by one session in batches
-    of 100, and by a tuned worker process (to the start of the last of them).
+    of 100 (the median of five times), and by a tuned worker process (to the start of
+    the last of them).
     """
     depths = (10_000, max(lab.size(1_000_000), 20_000))
     jobs = 10_000

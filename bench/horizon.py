@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bench.lab import Lab
 
 TOP_UP = 1_000
+DEEP = 200_000
 # Enough to be sure of a slope, when a side is so slow that it can't do all its jobs.
 LIMIT_SECONDS = 30.0
 
@@ -48,9 +49,18 @@ def held(dsn: str, hold: str) -> Iterator[None]:
 
 
 def tenths(
-    lab: Lab, side: str, hold: str, batch: int, jobs: int, changes: tuple[str, ...] = ()
+    lab: Lab,
+    side: str,
+    hold: str,
+    batch: int,
+    jobs: int,
+    backlog: int = TOP_UP,
+    changes: tuple[str, ...] = (),
 ) -> Measured:
-    """Return the loop's jobs/s in the first and in the last tenth, and their ratio."""
+    """Return the loop's jobs/s in the first and in the last tenth, and their ratio.
+
+    backlog: how many jobs are always queued, at least.
+    """
     with (
         lab.database(side, changes) as database,
         held(database.dsn, hold),
@@ -63,7 +73,7 @@ def tenths(
         marks = [(0, 0.0)]
         queued, done, busy = 0, 0, 0.0
         while done < jobs and busy < LIMIT_SECONDS:
-            while queued < TOP_UP:
+            while queued < backlog:
                 session.execute(statement, [payloads])
                 queued += TOP_UP
             begun = time.perf_counter()
@@ -96,16 +106,16 @@ def horizon(lab: Lab) -> Iterator[Case]:
 
     One session claims and completes in batches while another transaction stays open
     from the beginning: a REPEATABLE READ snapshot, or one that has written something
-    of its own. Whenever fewer than 1,000 jobs are queued, 1,000 more are added in bulk;
-    that time is left out. Compared are the last and the first tenth of the jobs. A side
-    stops early when it has taken 30 seconds. The control holds nothing.
+    of its own. Whenever fewer than 1,000 jobs are queued (deep: 200,000), 1,000 more are
+    added in bulk; that time is left out. Compared are the last and the first tenth of
+    the jobs. A side stops early when it has taken 30 seconds. The control holds nothing.
     """
     goals = {"snapshot held": 0.9, "writer held": 0.85}
     for batch, quoted in (
         (1, 12_000),
         (10, 80_000),
-        (100, 250_000),
-        (500, 250_000),
+        (100, 500_000),
+        (500, 500_000),
     ):
         jobs = max(lab.size(quoted), 20 * batch)
         for hold in HOLDS:
@@ -116,3 +126,11 @@ def horizon(lab: Lab) -> Iterator[Case]:
                 {side: partial(tenths, lab, side, hold, batch, jobs) for side in sides},
                 (Goal("last / first", ">=", bound),) if bound else (),
             )
+    jobs, backlog = max(lab.size(500_000), 2_000), max(lab.size(DEEP), TOP_UP)
+    for hold in ("nothing held", "snapshot held"):
+        bound = goals.get(hold)
+        yield Case(
+            f"batch 100, deep, {hold}",
+            {"rota": partial(tenths, lab, "rota", hold, 100, jobs, backlog)},
+            (Goal("last / first", ">=", bound),) if bound else (),
+        )

@@ -24,6 +24,9 @@ T = TypeVar("T")
 SETTINGS = {
     "shared_buffers": "1GB",
     "max_wal_size": "8GB",
+    # As on a server that has been up for a while: WAL files are used again. To fill a
+    # new one with zeros holds up whoever writes, and none is new in the first moments.
+    "min_wal_size": "4GB",
     "max_connections": "200",
 }
 PATIENCE_SECONDS = 120.0

@@ -383,7 +383,10 @@ comment on column rota.reaped.job_count is
 'Jobs taken back from lost workers, whatever became of them.';
 
 comment on type rota._ready_lane is
-'Internal: a lane that holds queued jobs.';
+'Internal: a lane, and where its first queued job stands.';
+
+comment on type rota._locked_jobs is
+'Internal: queued jobs that a claim has locked.';
 
 comment on type rota._position_state is
 'Internal: what a session knows about the positions handed out.';

@@ -61,6 +61,15 @@ create type rota._ready_lane as (
     first_position bigint
 );
 
+/* Of each job where it lies, and its lane. */
+create type rota._locked_jobs as (
+    jobs tid [],
+    lane_ids integer [],
+    queues text [],
+    priorities smallint [],
+    first_position bigint
+);
+
 /* What a session knows about positions: see _settle_positions. Instants are in
 microseconds since 1970, so that no setting of the session can change them. */
 create type rota._position_state as (

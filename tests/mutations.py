@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "lanes are found by reading the ready index",
-        "sql/functions/20_claim/_ready_lanes.sql",
+        "sql/functions/20_claim/_first_positions.sql",
         "        limit 1\n",
         "",
         (

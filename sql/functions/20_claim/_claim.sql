@@ -21,7 +21,7 @@ as $$
 declare
     v_floors constant bigint[] := rota._floors();
     v_positions rota._position_state;
-    v_found record;
+    v_found rota._locked_jobs;
     v_count integer;
     v_is_mixed boolean;
     v_now timestamptz;

@@ -14,20 +14,17 @@ verbs that claim, leave only the ready index. Before version 18 a path they forb
 create or replace function rota._lock_ready_jobs(
     p_queues text[],
     p_floors bigint[],
-    p_max_jobs integer,
-    out jobs tid[],
-    out lane_ids integer[],
-    out queues text[],
-    out priorities smallint[],
-    out first_position bigint
+    p_max_jobs integer
 )
-returns record
+returns rota._locked_jobs
 language plpgsql
 volatile
 parallel unsafe
 set enable_memoize = off
 set enable_sort = off
 as $$
+declare
+    v_locked rota._locked_jobs;
 begin
     select
         array_agg(f.job),
@@ -35,7 +32,7 @@ begin
         array_agg(f.queue),
         array_agg(f.priority),
         (array_agg(f.position))[1]
-    into jobs, lane_ids, queues, priorities, first_position
+    into v_locked
     from (
         select c.ctid as job, c.position, n.lane_id, n.queue, n.priority
         from (
@@ -63,5 +60,6 @@ begin
         ) as c
         limit p_max_jobs
     ) as f;
+    return v_locked;
 end;
 $$;

@@ -31,7 +31,7 @@ begin
         return p_state;
     end if;
 
-    foreach v_lane in array rota._ready_lanes(p_queues, p_floors) loop
+    foreach v_lane in array rota._first_positions(p_queues, p_floors) loop
         v_index := rota._floor_index(v_lane.lane_id);
         v_floors[v_index] := greatest(
             v_floors[v_index], least(v_lane.first_position, p_state.settled + 1)

@@ -1,7 +1,7 @@
 /* All lanes of these queues, with the first position of each that holds a queued job; a
 negative lane_id is a front lane. Each is entered at the higher of the two floors, the
 lane's and this session's. */
-create or replace function rota._ready_lanes(p_queues text[], p_floors bigint[])
+create or replace function rota._first_positions(p_queues text[], p_floors bigint[])
 returns rota._ready_lane[]
 language plpgsql
 volatile

@@ -106,9 +106,10 @@ def horizon(lab: Lab) -> Iterator[Case]:
 
     One session claims and completes in batches while another transaction stays open
     from the beginning: a REPEATABLE READ snapshot, or one that has written something
-    of its own. Whenever fewer than 1,000 jobs are queued (deep: 200,000), 1,000 more are
-    added in bulk; that time is left out. Compared are the last and the first tenth of
-    the jobs. A side stops early when it has taken 30 seconds. The control holds nothing.
+    of its own. Whenever fewer than 1,000 jobs are queued (deep: 200,000), 1,000 more
+    are added in bulk; that time is left out. Compared are the last and the first tenth
+    of the jobs. A side stops early when it has taken 30 seconds. The control holds
+    nothing.
     """
     goals = {"snapshot held": 0.9, "writer held": 0.85}
     for batch, quoted in (

@@ -70,6 +70,24 @@ MUTANTS = (
         ("tests/sql/20_claim/test_claim_jobs.sql",),
     ),
     Mutant(
+        "claimed jobs carry the queue of another",
+        "sql/functions/20_claim/_claim.sql",
+        "then array_position(v_found.lane_ids, j.lane_id)",
+        "then 1",
+        (
+            "tests/py/test_claim_plan.py::test_a_claim_looks_into_no_lane_behind_those_it_takes_from",
+        ),
+    ),
+    Mutant(
+        "all lanes are looked into before some are taken from",
+        "sql/functions/20_claim/_lock_ready_jobs.sql",
+        "        limit p_max_jobs\n    ) as f",
+        "        order by n.priority desc\n        limit p_max_jobs\n    ) as f",
+        (
+            "tests/py/test_claim_plan.py::test_a_claim_looks_into_no_lane_behind_those_it_takes_from",
+        ),
+    ),
+    Mutant(
         "a lost worker beats on",
         "sql/functions/30_run/_beat.sql",
         " and w.lost_at is null and w.ended_at is null",

@@ -171,6 +171,36 @@ def test_a_claim_walks_the_ready_index_without_sorting(filled: Session) -> None:
         check_claim(filled, explained, worker)
 
 
+def test_a_claim_looks_into_no_lane_behind_those_it_takes_from(
+    connect: Connect,
+) -> None:
+    session = connect()
+    queues = [f"queue{number}" for number in range(10)]
+    for queue in queues:
+        session.execute("select rota.create_queue(%s)", [queue])
+        session.execute(
+            "select rota.enqueue_jobs(%s, '{1,2,3}', %s, priorities => '{0,1,2}')",
+            ([f"{queue}, {priority}" for priority in range(3)], queue),
+        )
+    worker = register(session)
+    explained = Explained(session)
+    claimed = rows(
+        session,
+        """
+        select c.queue, c.priority, c.kind
+        from rota.claim_jobs(%(worker)s, %(queues)s, max_jobs => 15) as c
+        """,
+        worker=worker,
+        queues=queues,
+    )
+    assert [priority for _, priority, _ in claimed] == [2] * 10 + [1] * 5
+    assert all(f"{queue}, {priority}" == kind for queue, priority, kind in claimed)
+    assert sorted(queue for queue, _, _ in claimed[:10]) == queues
+    # Each has a front lane, which is empty: ten and ten, then ten and five, of sixty.
+    looks = [s["Actual Loops"] for s in explained.scans() if way(s) == "job_ready_idx"]
+    assert looks == [35]
+
+
 EXCHANGE = {
     *("Tid Scan", "job_ready_idx", "job_pkey"),
     *("job_due_idx", "job_cancel_requested_idx"),

@@ -46,7 +46,9 @@ MUTANTS = (
         "sql/functions/20_claim/_lock_ready_jobs.sql",
         "        limit p_max_jobs\n    ) as f",
         "    ) as f",
-        ("tests/py/test_claim_race.py::test_a_claim_of_one_takes_one_under_any_plan",),
+        (
+            "tests/py/test_claim_plan.py::test_a_claim_looks_into_no_lane_behind_those_it_takes_from",
+        ),
     ),
     Mutant(
         "claim from the end of the lane",

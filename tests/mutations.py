@@ -251,12 +251,26 @@ MUTANTS = (
     Mutant(
         "the reaper forgets workers with jobs left",
         "sql/functions/60_maintain/reap_workers.sql",
-        "                where j.worker_id = e.id and j.state = 'running'",
-        "                where false",
+        "            and not rota._has_running_jobs(e.id)\n",
+        "",
         (
             "tests/py/test_lock_order.py::test_nothing_waits_for_a_job_that_an_operator_holds",
             "tests/sql/60_maintain/test_reap_workers.sql",
         ),
+    ),
+    Mutant(
+        "workers are looked for among all running jobs",
+        "sql/functions/60_maintain/_has_running_jobs.sql",
+        "where j.worker_id = p_worker_id and",
+        "where coalesce(j.worker_id = p_worker_id) and",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
+    ),
+    Mutant(
+        "dead jobs are looked for by a plan that serves every filter",
+        "sql/functions/70_operate/purge_dead.sql",
+        "set plan_cache_mode = force_custom_plan\n",
+        "",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
     ),
     Mutant(
         "promotion locks nothing",
@@ -419,8 +433,8 @@ MUTANTS = (
     Mutant(
         "a worker with jobs is forgotten",
         "sql/functions/60_maintain/purge_workers.sql",
-        "where j.worker_id = w.id and j.state = 'running'",
-        "where false",
+        "        and not rota._has_running_jobs(w.id)",
+        "",
         ("tests/sql/60_maintain/test_purge_workers.sql",),
     ),
     Mutant(

@@ -1,4 +1,5 @@
-/* Oldest death first, locked; null filters nothing. */
+/* Oldest death first, locked; null filters nothing. The callers ask for plans made for
+the values given: a filter that is not given then vanishes, and ids lead to their rows. */
 create or replace function rota._dead_ids(
     p_ids bigint[],
     p_queue text,

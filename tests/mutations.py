@@ -273,6 +273,13 @@ MUTANTS = (
         ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
     ),
     Mutant(
+        "a job never handed out has a lease to lose",
+        "sql/functions/40_finish/_raise_refused.sql",
+        "if v_job.execution > 0 and (",
+        "if (",
+        ("tests/sql/00_contract/test_states.sql",),
+    ),
+    Mutant(
         "promotion locks nothing",
         "sql/functions/60_maintain/promote_jobs.sql",
         "        for update skip locked\n",

@@ -6,9 +6,7 @@ language sql
 stable
 parallel safe
 as $$
-    select exists (
-        select
-        from rota.job as j
-        where j.worker_id = p_worker_id and j.state = 'running'
-    )
+    select count(*) > 0
+    from rota.job as j
+    where j.worker_id = p_worker_id and j.state = 'running'
 $$;

@@ -12,8 +12,8 @@ set enable_nestloop = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
-/* Merged with the table in the order of ids, as in _complete: a plan made while few jobs
-were there looks at all of them, or at each given one for each. */
+/* Merged with the table in the order of ids, as in _complete: a nested loop, planned
+while few jobs were there, reads all of them, or the given ones once for each. */
 declare
     v_now constant timestamptz := rota._now();
     v_floor constant timestamptz := rota._time_floor('due');

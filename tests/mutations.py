@@ -280,6 +280,15 @@ MUTANTS = (
         ("tests/sql/00_contract/test_states.sql",),
     ),
     Mutant(
+        "a process started anew on a read-only server ends all",
+        "runner/rota/processes.py",
+        "if code == EXIT_UNUSABLE and is_first:",
+        "if code == EXIT_UNUSABLE:",
+        (
+            "tests/py/test_runner_faults.py::test_a_process_started_anew_waits_for_a_server_that_takes_writes",
+        ),
+    ),
+    Mutant(
         "promotion locks nothing",
         "sql/functions/60_maintain/promote_jobs.sql",
         "        for update skip locked\n",

@@ -2,11 +2,15 @@
 run, but beside an open snapshot their index holds every job that ever ran. */
 create or replace function rota._has_running_jobs(p_worker_id bigint)
 returns boolean
-language sql
+language plpgsql
 stable
 parallel safe
 as $$
-    select count(*) > 0
-    from rota.job as j
-    where j.worker_id = p_worker_id and j.state = 'running'
+begin
+    return exists (
+        select
+        from rota.job as j
+        where j.worker_id = p_worker_id and j.state = 'running'
+    );
+end;
 $$;

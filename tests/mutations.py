@@ -289,6 +289,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "jobs that hold all slots are named again and again",
+        "runner/rota/slots.py",
+        "self._complain_after = 2 * (now - since)",
+        "self._complain_after = now - since",
+        ("tests/py/test_runner_slots.py",),
+    ),
+    Mutant(
         "promotion locks nothing",
         "sql/functions/60_maintain/promote_jobs.sql",
         "        for update skip locked\n",

@@ -117,7 +117,7 @@ class Slots:
             self._complain_after = STUCK_SECONDS
         elif now - since >= self._complain_after:
             self._complain_after = 2 * (now - since)
-            oldest = sorted(self._running, key=lambda e: e.arrived_at)[:NAMED_JOBS]
+            oldest = sorted(self._running, key=_age)[:NAMED_JOBS]
             logger.warning(
                 "no slot has become free for %.0f s, %s are taken, the longest by %s",
                 *(now - since, self._count),
@@ -175,6 +175,10 @@ class Slots:
         self._open()
         if not self._line:
             self._on_free()
+
+
+def _age(execution: Execution) -> tuple[float, int]:
+    return execution.arrived_at, execution.token.id
 
 
 def _is_unchanged(before: contextvars.Context) -> bool:

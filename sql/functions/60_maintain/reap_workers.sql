@@ -45,7 +45,7 @@ begin
                 from rota.worker as w
                 where w.lost_at is not null and w.ended_at is null
             ))
-        order by j.id
+        order by j.worker_id, j.id
         limit least(max_jobs, 10000)
         for update of j skip locked
     ) as l;

@@ -491,7 +491,8 @@ comment on function rota.complete_job is
 transaction that writes the job''s effects, it makes effects and completion commit
 together.
 result: what the handler returned; null: nothing.
-Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended otherwise.';
+Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended otherwise, or
+was never handed out.';
 
 comment on function rota.fail_jobs is
 'End executions with failure: their jobs are tried again later or, without attempts
@@ -511,8 +512,8 @@ comment on function rota.fail_job is
 'End one execution with failure, or raise an error and change nothing; the parameters
 mean what they mean in fail_jobs.
 Returns the state the job is in now.
-Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended; 22023 invalid
-argument.';
+Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended, or was never
+handed out; 22023 invalid argument.';
 
 comment on function rota.release_jobs is
 'Hand jobs back unrun: they are queued again before the others of their priority, and
@@ -524,7 +525,8 @@ Errors: 22023 invalid argument.';
 
 comment on function rota.release_job is
 'Hand one job back unrun, as release_jobs does, or raise an error and change nothing.
-Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended.';
+Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended, or was never
+handed out.';
 
 comment on function rota.snooze_jobs is
 'End executions whose jobs are to run again after a delay; the attempt is refunded.
@@ -537,8 +539,8 @@ Errors: 22023 invalid argument.';
 comment on function rota.snooze_job is
 'Run one job again after a delay, as snooze_jobs does, or raise an error and change
 nothing.
-Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended; 22023 invalid
-argument.';
+Errors: RT001 lease lost; RT002 no such job; RT005 the job has ended, or was never
+handed out; 22023 invalid argument.';
 
 comment on function rota.cancel_jobs is
 'Cancel jobs that wait, and ask the workers of those that run to stop them.

@@ -271,12 +271,49 @@ MUTANTS = (
     Mutant(
         "the reaper forgets workers with jobs left",
         "sql/functions/60_maintain/reap_workers.sql",
-        "                where j.worker_id = e.id and j.state = 'running'",
-        "                where false",
+        "            and not rota._has_running_jobs(e.id)\n",
+        "",
         (
             "tests/py/test_lock_order.py::test_nothing_waits_for_a_job_that_an_operator_holds",
             "tests/sql/60_maintain/test_reap_workers.sql",
         ),
+    ),
+    Mutant(
+        "workers are looked for among all running jobs",
+        "sql/functions/60_maintain/_has_running_jobs.sql",
+        "where j.worker_id = p_worker_id and",
+        "where coalesce(j.worker_id = p_worker_id) and",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
+    ),
+    Mutant(
+        "dead jobs are looked for by a plan that serves every filter",
+        "sql/functions/70_operate/purge_dead.sql",
+        "set plan_cache_mode = force_custom_plan\n",
+        "",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
+    ),
+    Mutant(
+        "a job never handed out has a lease to lose",
+        "sql/functions/40_finish/_raise_refused.sql",
+        "if v_job.execution > 0 and (",
+        "if (",
+        ("tests/sql/00_contract/test_states.sql",),
+    ),
+    Mutant(
+        "a process started anew on a read-only server ends all",
+        "runner/rota/processes.py",
+        "if code == EXIT_UNUSABLE and is_first:",
+        "if code == EXIT_UNUSABLE:",
+        (
+            "tests/py/test_runner_faults.py::test_a_process_started_anew_waits_for_a_server_that_takes_writes",
+        ),
+    ),
+    Mutant(
+        "jobs that hold all slots are named again and again",
+        "runner/rota/slots.py",
+        "self._complain_after = 2 * (now - since)",
+        "self._complain_after = now - since",
+        ("tests/py/test_runner_slots.py",),
     ),
     Mutant(
         "promotion locks nothing",
@@ -439,8 +476,8 @@ MUTANTS = (
     Mutant(
         "a worker with jobs is forgotten",
         "sql/functions/60_maintain/purge_workers.sql",
-        "where j.worker_id = w.id and j.state = 'running'",
-        "where false",
+        "        and not rota._has_running_jobs(w.id)",
+        "",
         ("tests/sql/60_maintain/test_purge_workers.sql",),
     ),
     Mutant(

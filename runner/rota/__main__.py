@@ -127,16 +127,23 @@ def _parser() -> argparse.ArgumentParser:
         commands, "install", _install, "install the schema, if it is not there"
     )
     install.add_argument("--no-roles", action="store_true", help=_NO_ROLES)
+    install.add_argument(
+        "--upgrade",
+        action="store_true",
+        help="do as rota upgrade if an older version is there: for deployments",
+    )
     upgrade = _command(
         commands, "upgrade", _upgrade, "bring the schema to this package's version"
     )
-    upgrade.add_argument(
-        "--wait",
-        type=_seconds,
-        default=timedelta(minutes=1),
-        metavar="SECONDS",
-        help="how long to try again while others use the tables, default 60",
-    )
+    for command in (install, upgrade):
+        command.add_argument(
+            "--wait",
+            type=_seconds,
+            default=timedelta(minutes=1),
+            metavar="SECONDS",
+            help="how long an upgrade tries again while others use the tables, "
+            "default 60",
+        )
     uninstall = _command(
         commands, "uninstall", _uninstall, "drop the schema with all its jobs"
     )
@@ -287,6 +294,8 @@ def _install(options: argparse.Namespace) -> int:
             schema.install(connection, roles=not options.no_roles)
         except schema.AlreadyInstalled:
             installed = schema.installed_version(connection)
+            if installed and options.upgrade:
+                return _upgrade(options)
             if installed != schema.version():
                 raise
             print(f"rota {installed} is installed already")

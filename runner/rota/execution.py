@@ -82,6 +82,11 @@ class Execution:
         """Whether the handler was called."""
         return self._job is not None
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was ended from outside; its handler may go on all the same."""
+        return self._why is not None
+
     async def run(self, task: asyncio.Task[None], threads: Executor) -> None:
         """Run the handler to its end: in this task, or in one of the threads."""
         if self._is_decided:

@@ -18,7 +18,7 @@ logger = logging.getLogger("rota")
 # A child that lived this long starts again at once if it dies; others wait longer and
 # longer.
 SOUND_SECONDS = 10.0
-# What a child exits with when starting it again would not help.
+# What a child exits with that finds itself unable to work.
 EXIT_UNUSABLE = 2
 
 
@@ -37,8 +37,10 @@ class Processes:
     async def run(self) -> int:
         """Run until all children have ended; return the highest of their exit codes.
 
-        A child that dies is started again, unless it found itself unusable: then all
-        are stopped. Children die with the parent: their standard input ends.
+        A child that dies is started again. One of the first that finds itself unusable
+        stops all; of one that was started again that may pass, as when the server takes
+        no writes during a failover. Children die with the parent: their standard input
+        ends.
         """
         keepers = [self._keep() for _ in range(self._count)]
         return max(await asyncio.gather(*keepers))
@@ -52,6 +54,7 @@ class Processes:
 
     async def _keep(self) -> int:
         backoff = Backoff(first=0.2)
+        is_first = True
         loop = asyncio.get_running_loop()
         while True:
             started_at = loop.time()
@@ -67,8 +70,9 @@ class Processes:
                 child.send_signal(signal.SIGTERM)
             code = await child.wait()
             self._children.discard(child)
-            if code == EXIT_UNUSABLE:
+            if code == EXIT_UNUSABLE and is_first:
                 self.signal(signal.SIGTERM)
+            is_first = False
             if self._stopping.is_set():
                 # Killed by the signal, it had not begun to work.
                 is_early = code in (-signal.SIGTERM, -signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections import deque
 from operator import is_
 from typing import TYPE_CHECKING
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
     from rota.execution import Execution
 
+logger = logging.getLogger("rota")
+
+# After how long without a free slot we say what has them, then after twice that, and so
+# on; and how many of those jobs, the oldest, are named.
+STUCK_SECONDS = 60.0
+NAMED_JOBS = 10
 # How long handlers that never suspend may keep the event loop from everything else.
 BREATH_SECONDS = 0.001
 
@@ -45,6 +52,9 @@ class Slots:
         self._variables = contextvars.Context()
         self._line: deque[Execution] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: set[Execution] = set()
+        self._freed = (0, clock())
+        self._complain_after = STUCK_SECONDS
         self._is_opening = False
         self._busy_seconds = 0.0
         self._busy_since = 0.0
@@ -98,6 +108,27 @@ class Slots:
         self._line.clear()
         return taken
 
+    def complain(self) -> None:
+        """Log which jobs have taken all slots, if none has become free for long."""
+        now = self._clock()
+        finished, since = self._freed
+        if self.finished != finished or len(self._tasks) < self._count:
+            self._freed = self.finished, now
+            self._complain_after = STUCK_SECONDS
+        elif now - since >= self._complain_after:
+            self._complain_after = 2 * (now - since)
+            oldest = sorted(self._running, key=_age)[:NAMED_JOBS]
+            logger.warning(
+                "no slot has become free for %.0f s, %s are taken, the longest by %s",
+                *(now - since, self._count),
+                ", ".join(
+                    f"job {e.token.id} ({now - e.arrived_at:.0f} s"
+                    f"{', told to end' if e.is_stopped else ''})"
+                    for e in oldest
+                ),
+                extra={"job_ids": [e.token.id for e in oldest]},
+            )
+
     def _open(self) -> None:
         """Open a slot, if it has something to do and none is about to open."""
         if self._is_opening or len(self._tasks) >= self._count:
@@ -123,8 +154,12 @@ class Slots:
         try:
             while now < end and self._has_next(now):
                 execution = self._line.popleft()
+                self._running.add(execution)
                 self._open()
-                await execution.run(task, self._threads)
+                try:
+                    await execution.run(task, self._threads)
+                finally:
+                    self._running.discard(execution)
                 self.finished += 1
                 # The next one finds the task as a new one would be.
                 if task.cancelling() or not _is_unchanged(variables):
@@ -140,6 +175,10 @@ class Slots:
         self._open()
         if not self._line:
             self._on_free()
+
+
+def _age(execution: Execution) -> tuple[float, int]:
+    return execution.arrived_at, execution.token.id
 
 
 def _is_unchanged(before: contextvars.Context) -> bool:

@@ -266,6 +266,7 @@ class Worker:
 
     async def _turn(self, connection: Connection) -> None:
         await self._session.begin(connection, self._open)
+        self._slots.complain()
         if self._clock() >= self._maintain_at and not self._drain_begun.is_set():
             await self._maintain(connection)
         if stale := self._slots.take_stale():

@@ -594,7 +594,8 @@ class Model:
         if job is None:
             return Refused("RT002", f"no job {id}")
         is_waiting = job.state in ("scheduled", "queued")
-        if execution < job.execution or (execution == job.execution and is_waiting):
+        is_older = execution < job.execution
+        if job.execution and (is_older or (execution == job.execution and is_waiting)):
             return Refused("RT001", f"job {id} was handed out again, or back")
         return Refused("RT005", f"job {id} is {job.state}")
 

@@ -121,6 +121,7 @@ def test_it_works_under_docker() -> None:
 def test_install_may_run_again_and_again(
     services: dict[str, Any], empty_dsn: str
 ) -> None:
+    assert "--upgrade" in services["install"]["command"]
     for _ in range(2):
         with rota(services["install"], empty_dsn) as process:
             assert process.wait(60) == 0

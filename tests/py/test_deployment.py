@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from rota.__main__ import EXIT_UNFINISHED, _parser
+from rota.__main__ import EXIT_UNFINISHED, _install, _parser
 from rota.processes import EXIT_UNUSABLE
 from rota.worker import LAST_WORDS_SECONDS
 from runner_process import Bench
@@ -92,9 +92,14 @@ def test_the_pod_is_probed_by_the_file_that_its_worker_touches(
         assert file in " ".join(container[probe]["exec"]["command"])
 
 
-def test_the_installing_job_runs_a_real_command(manifests: dict[str, Any]) -> None:
+def test_the_installing_job_serves_the_first_install_and_later_ones(
+    manifests: dict[str, Any],
+) -> None:
     (container,) = manifests["Job"]["template"]["spec"]["containers"]
-    assert parsed(container["args"])
+    options = parsed(container["args"])
+    assert options.run is _install
+    assert options.upgrade
+    assert manifests["Job"]["ttlSecondsAfterFinished"] > 0
 
 
 def test_the_pulse_of_a_worker_satisfies_the_probe_until_it_stops(

@@ -57,6 +57,28 @@ def test_install_installs_once(
     )
 
 
+def test_install_with_upgrade_does_whichever_is_needed(
+    empty_dsn: str, empty: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def install() -> tuple[int, str, str]:
+        return rota(capsys, "install", "--upgrade", "--dsn", empty_dsn)
+
+    version = schema.version()
+    assert install() == (0, f"installed rota {version}\n", "")
+    assert install() == (0, f"rota {version} is installed already\n", "")
+    schema.uninstall(empty)
+    try:
+        empty.execute(install_sql(scripts.FIRST).encode())
+    except NoHistory as error:
+        pytest.skip(str(error))
+    assert install() == (0, f"upgraded rota {scripts.FIRST} to {version}\n", "")
+    schema.uninstall(empty)
+    empty.execute("create schema rota")
+    code, out, said = install()
+    assert (code, out) == (2, "")
+    assert "that is not ours" in said
+
+
 def test_install_points_to_upgrade(
     empty_dsn: str, empty: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:

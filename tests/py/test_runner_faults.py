@@ -204,6 +204,27 @@ def test_processes_give_up_together_on_what_cannot_work(bench: Bench) -> None:
     assert runner.exit_code() == 2
 
 
+def test_a_process_started_anew_waits_for_a_server_that_takes_writes(
+    bench: Bench,
+) -> None:
+    parent = bench.start("--processes", "2", "--concurrency", "1")
+    alive = "select count(*) from rota.worker_status where state = 'alive'"
+    wait_until(lambda: bench.connection.execute(alive).fetchone() == (2,))
+    set_read_only = sql.SQL(
+        "alter database {} set default_transaction_read_only = {}"
+    ).format
+    database = sql.Identifier(bench.connection.info.dbname)
+    bench.connection.execute(set_read_only(database, "on"))
+    bench.connection.execute("select rota.alter_queue('default', max_lost => 1)")
+    bench.enqueue("die")
+    parent.wait_for("died with code 2: starting anew")
+    bench.connection.execute(set_read_only(database, "off"))
+    wait_until(lambda: parent.output.count("registered as worker") > 2)
+    bench.reaches(bench.enqueue("echo"), "completed")
+    parent.signal(signal.SIGTERM)
+    assert parent.exit_code() == 0
+
+
 def test_without_listening_it_polls(bench: Bench) -> None:
     bench.ready("--no-listen")
     bench.reaches(bench.enqueue("echo"), "completed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import itertools
 import time
@@ -116,6 +117,41 @@ def test_the_loop_breathes_between_handlers_that_never_suspend() -> None:
 
     run([first, *[handler] * 99], clock=itertools.count(0, 0.0005).__next__)
     assert ticks >= 30
+
+
+def test_jobs_that_hold_all_slots_are_named_less_and_less_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = 0.0
+
+    async def main() -> None:
+        nonlocal now
+        line = Line(count=2, clock=lambda: now)
+        end = asyncio.Event()
+
+        async def stays(_job: rota.Job) -> None:
+            while not end.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await end.wait()
+
+        first, second = line.add(stays, stays)
+        async with asyncio.timeout(30):
+            while not second.has_begun:  # noqa: ASYNC110 - it has no event for this
+                await asyncio.sleep(0)
+        first.stop("timed_out")
+        for now in map(float, range(1000)):  # noqa: B007 - the clock reads it
+            line.slots.complain()
+        end.set()
+        await line.end()
+        now += 1000
+        line.slots.complain()
+
+    asyncio.run(main())
+    assert [r.getMessage() for r in caplog.records if "slot" in r.msg] == [
+        f"no slot has become free for {s} s, 2 are taken, the longest by"
+        f" job 0 ({s} s, told to end), job 1 ({s} s)"
+        for s in (60, 120, 240, 480, 960)
+    ]
 
 
 def test_when_a_handler_suspends_the_next_goes_on() -> None:

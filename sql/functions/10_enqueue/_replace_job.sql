@@ -5,6 +5,9 @@ returns boolean
 language plpgsql
 volatile
 parallel unsafe
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 begin
     update rota.job as j

@@ -21,9 +21,10 @@ begin
         'job %s is %s with execution %s, asked for execution %s',
         p_id, v_job.state, v_job.execution, p_execution
     );
-    if p_execution < v_job.execution
+    if v_job.execution > 0 and (
+        p_execution < v_job.execution
         or p_execution = v_job.execution and v_job.state in ('scheduled', 'queued')
-    then
+    ) then
         raise exception using
             errcode = 'RT001',
             message = 'lease lost',

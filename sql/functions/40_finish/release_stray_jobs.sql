@@ -9,6 +9,11 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 /* A claim may be committed and its answer lost with the connection. The worker lives
 on, so no lease runs out, and the jobs would wait for as long as it lives. */

@@ -8,10 +8,12 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
-set enable_mergejoin = off
+set enable_nestloop = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
+/* Merged with the table in the order of ids, as in _complete: a nested loop, planned
+while few jobs were there, reads all of them, or the given ones once for each. */
 declare
     v_now constant timestamptz := rota._now();
     v_floor constant timestamptz := rota._time_floor('due');
@@ -44,7 +46,7 @@ begin
         update rota.job as j
         set state = 'queued', position = p.position
         from placed as p
-        where j.id = p.id
+        where j.id = any (v_ids) and j.id = p.id
         returning j.lane_id
     )
 

@@ -38,10 +38,14 @@ begin
         select
             j.id,
             j.execution
-        from rota.worker as w
-        inner join rota.job as j on j.worker_id = w.id
-        where w.lost_at is not null and w.ended_at is null and j.state = 'running'
-        order by j.id
+        from rota.job as j
+        where j.state = 'running'
+            and j.worker_id = any (array(
+                select w.id
+                from rota.worker as w
+                where w.lost_at is not null and w.ended_at is null
+            ))
+        order by j.worker_id, j.id
         limit least(max_jobs, 10000)
         for update of j skip locked
     ) as l;
@@ -60,11 +64,7 @@ begin
         from rota.worker as e
         where e.lost_at is not null
             and e.ended_at is null
-            and not exists (
-                select
-                from rota.job as j
-                where j.worker_id = e.id and j.state = 'running'
-            )
+            and not rota._has_running_jobs(e.id)
         for no key update skip locked
     ));
     return v_reaped;

@@ -1,4 +1,5 @@
-/* Oldest death first, locked; null filters nothing. */
+/* Oldest death first, locked; null filters nothing. The callers ask for plans made for
+the values given, so that ids lead to their rows and what is not given costs nothing. */
 create or replace function rota._dead_ids(
     p_ids bigint[],
     p_queue text,

@@ -11,6 +11,7 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 declare
     v_ids constant bigint[] := rota._dead_ids(

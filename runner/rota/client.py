@@ -15,7 +15,7 @@ from rota.errors import InvalidArgument
 from rota.text import Json, NotJson, json_text, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime, timedelta
 
     from rota.protocol import AsyncConnection, Call, Connection, OnDuplicate
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", str, str | None)
 N = TypeVar("N", int, int | None)
 V = TypeVar("V")
+A = TypeVar("A")
+B = TypeVar("B")
 _EMPTY: dict[str, Json] = {}
 
 
@@ -135,24 +137,23 @@ def _enqueue(kind: str, payload: Json, options: JobOptions) -> Call[int]:
 def _enqueue_jobs(
     jobs: Iterable[NewJob], options: BatchOptions
 ) -> Call[list[EnqueuedJob]]:
-    numbered = list(enumerate(jobs, start=1))
+    jobs = list(jobs)
+    kinds = [job.kind for job in jobs]
     return protocol.enqueue_jobs(
-        kinds=[_text(job.kind, f"kind of job {n}") for n, job in numbered],
-        payloads=[_payload(job.payload, f"payload of job {n}") for n, job in numbered],
+        # A single kind stands for all jobs.
+        kinds=_each(_text, kinds[:1] if len(set(kinds)) == 1 else kinds, "kind"),
+        payloads=_each(_payload, [job.payload for job in jobs], "payload"),
         queue=_text(options.get("queue", "default"), "queue"),
         priorities=_unless_all(
-            0, [_integer(job.priority, f"priority of job {n}") for n, job in numbered]
+            0, _each(_integer, [job.priority for job in jobs], "priority")
         ),
         run_ats=_unless_all(
-            None, [_aware(job.run_at, f"run_at of job {n}") for n, job in numbered]
+            None, _each(_aware, [job.run_at for job in jobs], "run_at")
         ),
-        delays=_unless_all(None, [job.delay for _, job in numbered]),
+        delays=_unless_all(None, [job.delay for job in jobs]),
         idempotency_keys=_unless_all(
             None,
-            [
-                _text(job.idempotency_key, f"idempotency_key of job {n}")
-                for n, job in numbered
-            ],
+            _each(_text, [job.idempotency_key for job in jobs], "idempotency_key"),
         ),
         on_duplicate=options.get("on_duplicate", "keep"),
         key_ttl=options.get("key_ttl"),
@@ -160,6 +161,16 @@ def _enqueue_jobs(
         retry_policy=_text(options.get("retry_policy"), "retry_policy"),
         timeout=options.get("timeout"),
     )
+
+
+def _each(check: Callable[[A, str], B], values: Sequence[A], name: str) -> list[B]:
+    """Check all values; the error about one names its job, counting from 1."""
+    try:
+        return [check(value, name) for value in values]
+    except InvalidArgument:
+        for number, value in enumerate(values, start=1):
+            check(value, f"{name} of job {number}")
+        raise
 
 
 def _unless_all(default: V, values: list[V]) -> list[V] | None:

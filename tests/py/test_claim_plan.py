@@ -203,7 +203,7 @@ def test_a_claim_looks_into_no_lane_behind_those_it_takes_from(
 
 EXCHANGE = {
     *("Tid Scan", "job_ready_idx", "job_pkey"),
-    *("job_due_idx", "job_cancel_requested_idx"),
+    *("job_due_idx", "job_running_idx"),
 }
 VERBS = {
     "rota.claim_jobs(%(worker)s, max_jobs => 3)": {"Tid Scan", "job_ready_idx"},
@@ -228,7 +228,7 @@ VERBS = {
         returned => %(returned)s
     )""": EXCHANGE,
     "rota.exchange(%(worker)s, returned => %(returned)s)": EXCHANGE,
-    "rota.heartbeat(%(worker)s)": {"job_cancel_requested_idx"},
+    "rota.heartbeat(%(worker)s)": {"job_running_idx"},
     "rota.deregister_worker(%(worker)s)": {"job_pkey", "job_running_idx"},
     "rota.promote_jobs()": {"job_due_idx", "job_pkey"},
     "rota.reap_workers()": {"job_pkey", "job_running_idx"},

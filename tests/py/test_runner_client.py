@@ -97,6 +97,13 @@ def test_many_jobs_in_one_statement(connect: Connect) -> None:
     assert rota.enqueue_jobs(connection, []) == []
 
 
+def test_many_jobs_of_one_kind(connect: Connect) -> None:
+    connection = connect()
+    rota.enqueue_jobs(connection, [rota.NewJob(kind="k", payload=n) for n in range(3)])
+    rows = connection.execute("select kind, payload from rota.jobs order by id")
+    assert rows.fetchall() == [("k", 0), ("k", 1), ("k", 2)]
+
+
 def test_asynchronous_connections(dsn: str, connect: Connect) -> None:
     async def add() -> None:
         async with await psycopg.AsyncConnection.connect(dsn) as connection:
@@ -150,6 +157,19 @@ def test_what_makes_no_sense_is_refused_and_nothing_stored(
             enqueue({"kind": "kind"} | refused)
         assert str(caught.value), refused
     assert count(connection) == 0
+
+
+def test_an_error_about_one_of_many_jobs_names_it(connect: Connect) -> None:
+    connection = connect()
+    a_set: Any = {1}
+    with pytest.raises(rota.InvalidArgument) as caught:
+        rota.enqueue_jobs(
+            connection, [rota.NewJob(kind="k"), rota.NewJob(kind="k", payload=a_set)]
+        )
+    assert "payload of job 2" in str(caught.value.detail)
+    with pytest.raises(rota.InvalidArgument) as caught:
+        rota.enqueue_jobs(connection, [rota.NewJob(kind="k"), rota.NewJob(kind="")])
+    assert "jobs[2].kind" in str(caught.value.detail)
 
 
 def test_errors_have_classes_and_causes(connect: Connect) -> None:

@@ -7,6 +7,6 @@ parallel safe
 as $$
     select
         p_kind is not null
-        and p_kind !~ '[^[:graph:]]'
-        and pg_catalog.length(p_kind) between 1 and 200
+        and p_kind ~ '^[[:graph:]]+$'
+        and pg_catalog.length(p_kind) <= 200
 $$;

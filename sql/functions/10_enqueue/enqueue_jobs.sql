@@ -43,7 +43,7 @@ begin
             retry_policy_id, state, kind, payload
         )
         select
-            case g.state when 'queued' then nextval('rota.position_seq') end,
+            case when g.run_at <= v_now then nextval('rota.position_seq') end,
             g.run_at, g.created_at, g.timeout, g.key_ttl, g.lane_id, g.max_attempts,
             g.retry_policy_id, g.state, g.kind, g.payload
         from rota._given_jobs(

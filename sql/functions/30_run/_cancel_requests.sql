@@ -10,7 +10,9 @@ begin
         j.id,
         j.execution
     from rota.job as j
-    where j.worker_id = p_worker_id and j.cancel_requested_at is not null
+    where j.worker_id = p_worker_id
+        and j.state = 'running'
+        and j.cancel_requested_at is not null
     order by j.id;
 end;
 $$;

@@ -955,6 +955,24 @@ MUTANTS = (
         ("tests/py/test_wakeups.py::test_a_busy_runner_is_not_marked_as_sleeping",),
     ),
     Mutant(
+        "a runner is woken for each job, however many come",
+        "runner/rota/worker.py",
+        "if self._may_have_more or self._pace.is_brisk or not",
+        "if self._may_have_more or not",
+        (
+            "tests/py/test_wakeups.py::test_a_runner_to_whom_jobs_keep_coming_need_not_be_woken",
+        ),
+    ),
+    Mutant(
+        "a runner that is not woken does not look by itself",
+        "runner/rota/worker.py",
+        "GATHERING_SECONDS if self._pace.is_brisk else self._poll",
+        "self._poll",
+        (
+            "tests/py/test_wakeups.py::test_a_runner_to_whom_jobs_keep_coming_need_not_be_woken",
+        ),
+    ),
+    Mutant(
         "a lost listener is not replaced",
         "runner/rota/wakeups.py",
         "await asyncio.sleep(backoff.pause())",

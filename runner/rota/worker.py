@@ -19,7 +19,7 @@ import psycopg
 from rota.connections import PREPARE_AFTER, Backoff, Effects, connect, reason
 from rota.errors import RotaError, WorkerLost
 from rota.execution import Execution
-from rota.pace import Pace
+from rota.pace import GATHERING_SECONDS, Pace
 from rota.records import Returned
 from rota.session import Session
 from rota.slots import Slots
@@ -293,6 +293,7 @@ class Worker:
         task next waits for something: by then the database has the next exchange.
         """
         begun_at = self._clock()
+        gap, self._asked_at = begun_at - self._asked_at, begun_at
         if self._sending:
             self._sending.cancel()
             self._sending = None
@@ -304,18 +305,19 @@ class Worker:
             self._wake.set()
             return
         await self._has_read()
-        self._asked_at = now = self._clock()
+        now = self._clock()
         self._note_pace(now - begun_at)
         self._unread_count = answer.row_count - 1
+        self._pace.note_claim(self._unread_count, gap)
         self._reading = asyncio.create_task(self._take(answer, max_jobs, now))
         if self._unread_count >= max_jobs and self._is_claiming:
             self._may_have_more = True
         else:
             await self._has_read()
-        if not self._may_have_more and self._slots.free_count:
-            self._wakeups.idle.set()
-        else:
+        if self._may_have_more or self._pace.is_brisk or not self._slots.free_count:
             self._wakeups.idle.clear()
+        else:
+            self._wakeups.idle.set()
 
     async def _has_read(self) -> None:
         reading, self._reading = self._reading, None
@@ -388,13 +390,14 @@ class Worker:
         if self._may_have_more:
             self._wake.set()
         elif not self._sending:
+            pause = min(COMPANY_SECONDS, self._look_at - self._clock())
             loop = asyncio.get_running_loop()
-            self._sending = loop.call_later(COMPANY_SECONDS, self._wake.set)
+            self._sending = loop.call_later(pause, self._wake.set)
 
     def _be_free(self) -> None:
-        """Look for jobs, unless none is there and it would be said if one were."""
-        is_told = self._wakeups.idle.is_set() and not self._was_told_of_more
-        if self._may_have_more or not is_told:
+        """Look for jobs, unless none is there and it will look soon or be told."""
+        is_told = self._pace.is_brisk or self._wakeups.idle.is_set()
+        if self._may_have_more or self._was_told_of_more or not is_told:
             self._wake.set()
 
     def _wake_if_free(self) -> None:
@@ -436,8 +439,14 @@ class Worker:
         if self._is_claiming:
             due_ats.append(self._maintain_at)
             if self._slots.free_count:
-                due_ats.append(self._asked_at + self._poll)
+                due_ats.append(self._look_at)
         return min(due_ats)
+
+    @property
+    def _look_at(self) -> float:
+        """When to look for jobs though nobody says that there are any."""
+        pause = GATHERING_SECONDS if self._pace.is_brisk else self._poll
+        return self._asked_at + pause
 
     async def _rest(self, seconds: float) -> None:
         """Wait before the next try: not for long, once there are last words to say."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import itertools
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -14,7 +15,7 @@ import pytest
 
 from rota.app import Handler
 from rota.execution import Execution
-from rota.pace import MOST, Pace
+from rota.pace import BRISK_RATE, CALM_RATE, MOST, Pace
 from rota.records import ClaimedJob, Completed, Returned
 from rota.slots import Slots
 from rota.worker import PATIENCE_SECONDS
@@ -359,3 +360,35 @@ def test_fast_handlers_are_fetched_ahead_for_and_slow_ones_are_not() -> None:
     assert pace.expected > 0
     pace.forget()
     assert pace.expected == 0
+
+
+def test_jobs_that_keep_coming_fast_are_looked_for_until_they_no_longer_do() -> None:
+    pace = Pace()
+    pace.note_claim(1, math.inf)
+
+    def is_brisk_at(rate: float) -> bool:
+        for _ in range(100):
+            pace.note_claim(1, 1 / rate)
+        return pace.is_brisk
+
+    rates = (BRISK_RATE * 0.9, BRISK_RATE * 1.1, CALM_RATE * 1.1, CALM_RATE * 0.9)
+    assert [is_brisk_at(rate) for rate in rates] == [False, True, True, False]
+
+
+def test_a_runner_sleeps_soon_after_a_burst() -> None:
+    pace = Pace()
+    for _ in range(100):
+        pace.note_claim(MOST, 0.01)
+    looks = 0
+    while pace.is_brisk:
+        pace.note_claim(0, 0.001)
+        looks += 1
+    assert 0 < looks < 100
+
+
+def test_few_jobs_at_once_after_a_pause_are_not_many_in_a_row() -> None:
+    pace = Pace()
+    for _ in range(20):
+        pace.note_claim(10, 1.0)
+        pace.note_claim(10, 0.001)
+    assert not pace.is_brisk

@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 # that has failed the test by then.
 POLL_SECONDS = 60
 DEADLINE_SECONDS = 20
+# How many runners say that they sleep.
+MARKS = """
+    select count(*)
+    from pg_locks as l
+    where l.locktype = 'advisory'
+        and l.classid = rota._lock_class()::oid
+        and l.objid = 0
+        and l.database = (
+            select d.oid from pg_database as d where d.datname = current_database()
+        )
+    """
 
 
 class Handled:
@@ -49,7 +60,7 @@ class Handled:
 
 
 @contextmanager
-def sleeper(dsn: str, handled: Handled) -> Iterator[None]:
+def sleeper(dsn: str, handled: Handled, concurrency: int = 1) -> Iterator[None]:
     """Run a worker that is idle most of the time and hardly ever polls."""
     app = rota.App()
 
@@ -57,12 +68,12 @@ def sleeper(dsn: str, handled: Handled) -> Iterator[None]:
     async def handle(job: Job) -> None:
         handled.add(job.id)
 
-    with running(app, dsn):
+    with running(app, dsn, concurrency):
         yield
 
 
 @contextmanager
-def running(app: rota.App, dsn: str) -> Iterator[None]:
+def running(app: rota.App, dsn: str, concurrency: int = 1) -> Iterator[None]:
     """Run a worker in a thread.
 
     With one slot, a job makes it busy: it lies down anew after each. It beats and
@@ -71,7 +82,7 @@ def running(app: rota.App, dsn: str) -> Iterator[None]:
     worker = Worker(
         app,
         dsn,
-        concurrency=1,
+        concurrency=concurrency,
         poll=timedelta(seconds=POLL_SECONDS),
         lease=timedelta(seconds=3 * POLL_SECONDS),
     )
@@ -130,23 +141,38 @@ def test_a_busy_runner_is_not_marked_as_sleeping(
     def hold(_job: Job) -> bool:
         return may_end.wait(60)
 
-    marks = """
-        select count(*)
-        from pg_locks as l
-        where l.locktype = 'advisory'
-            and l.classid = rota._lock_class()::oid
-            and l.objid = 0
-            and l.database = (
-                select d.oid from pg_database as d where d.datname = current_database()
-            )
-        """
-
     def is_unmarked() -> bool:
         session.execute("select rota.enqueue('hold')")
-        return bool(value(session, marks) == 0)
+        return bool(value(session, MARKS) == 0)
 
     with running(app, dsn):
-        wait_until(lambda: value(session, marks) == 1)
+        wait_until(lambda: value(session, MARKS) == 1)
         wait_until(is_unmarked)
         may_end.set()
-        wait_until(lambda: value(session, marks) == 1)
+        wait_until(lambda: value(session, MARKS) == 1)
+
+
+def test_a_runner_to_whom_jobs_keep_coming_need_not_be_woken(
+    dsn: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has slots free all the time, and sleeps once no more come."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", POLL_SECONDS)
+    # However slow the machine is.
+    monkeypatch.setattr("rota.pace.BRISK_RATE", 1.0)
+    monkeypatch.setattr("rota.pace.CALM_RATE", 0.01)
+    session = connect()
+    handled = Handled()
+
+    def enqueued() -> int:
+        return int(value(session, "select rota.enqueue('a')"))
+
+    def is_unmarked() -> bool:
+        assert handled.wait_for(enqueued())
+        return bool(value(session, MARKS) == 0)
+
+    with sleeper(dsn, handled, concurrency=10):
+        for _ in range(2):
+            wait_until(lambda: value(session, MARKS) == 1)
+            wait_until(is_unmarked)
+            assert handled.wait_for(enqueued())
+        wait_until(lambda: value(session, MARKS) == 1)

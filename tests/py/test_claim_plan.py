@@ -87,6 +87,16 @@ class Explained:
             for node in nodes(plan["Plan"])
         )
 
+    def compares_all_with_all(self) -> bool:
+        """Whether some plan compares each job with everything that was given."""
+        return any(
+            node["Node Type"] == "Nested Loop"
+            and "Join Filter" in node
+            and {n.get("Relation Name") for n in nodes(node)} - {None} == {"job"}
+            for plan in self.plans
+            for node in nodes(plan["Plan"])
+        )
+
     def plan_of(self, part: str) -> dict[str, Any]:
         (plan,) = [p for p in self.plans if part in p["Query Text"]]
         found: dict[str, Any] = plan["Plan"]
@@ -321,8 +331,13 @@ def strays(session: Session) -> list[tuple[str, str]]:
             rows(session, f"select {verb}", **values)
         if explained.hashes_jobs():
             found.append((verb, "hash join"))
+        if explained.compares_all_with_all():
+            found.append((verb, "nested loop with a filter"))
         for scan in explained.scans():
             index = way(scan)
+            # Each time, it would go through all of them.
+            if scan["Actual Loops"] > 1 and "= ANY" in scan.get("Index Cond", ""):
+                found.append((verb, f"many ids again for each, by {index}"))
             if touched(scan) > 10 or (
                 scan["Relation Name"] == "job"
                 and index not in {*indexes, "Bitmap Heap Scan"}

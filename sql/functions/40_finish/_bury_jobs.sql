@@ -1,3 +1,4 @@
+/* Merged in the order of ids, as in _judge_executions. */
 create or replace function rota._bury_jobs(
     p_ended rota._ended_execution[],
     p_now timestamptz
@@ -9,7 +10,8 @@ parallel unsafe
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
-set enable_mergejoin = off
+set enable_mergejoin = on
+set enable_nestloop = off
 set jit = off
 as $$
 declare

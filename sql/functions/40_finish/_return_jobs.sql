@@ -1,5 +1,5 @@
 /* Back to waiting, in the order they had. What was handed back unrun goes to the front
-lane of its priority. */
+lane of its priority. Merged in the order of ids, as in _judge_executions. */
 create or replace function rota._return_jobs(
     p_ended rota._ended_execution[],
     p_now timestamptz
@@ -11,7 +11,8 @@ parallel unsafe
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
-set enable_mergejoin = off
+set enable_mergejoin = on
+set enable_nestloop = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -12,7 +12,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
-set enable_mergejoin = off
+set enable_nestloop = off
 set jit = off
 as $$
 /* A claim may be committed and its answer lost with the connection. The worker lives

@@ -8,6 +8,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
+set enable_mergejoin = on
 set enable_nestloop = off
 set jit = off
 set plan_cache_mode = force_generic_plan

@@ -88,7 +88,7 @@ def engine_answers() -> bool:
 
 
 @pytest.mark.skipif(not engine_answers(), reason="no docker engine answers")
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_it_works_under_docker() -> None:
     def compose(*words: str) -> str:
         return subprocess.run(

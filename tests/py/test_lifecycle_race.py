@@ -14,9 +14,11 @@ from psycopg.types.json import Jsonb
 
 from sessions import (
     Session,
+    be_impatient,
     claim,
     column,
     enqueue_many,
+    let_exchange_wait,
     meanwhile,
     register,
     rows,
@@ -25,7 +27,7 @@ from sessions import (
     wait_blocked,
     wait_expired,
 )
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +88,7 @@ def test_a_cancellation_waits_for_the_claim_and_becomes_a_request(
     with meanwhile(cancel, operator, job) as cancelling:
         wait_blocked(observer, operator)
         claimer.commit()
-        assert cancelling.result(10) == "running"
+        assert cancelling.result(PATIENCE) == "running"
     beat = "select h.id, h.execution from rota.heartbeat(%(worker)s) as h"
     assert rows(observer, beat, worker=worker) == [(job, 1)]
 
@@ -94,7 +96,7 @@ def test_a_cancellation_waits_for_the_claim_and_becomes_a_request(
 def test_a_claim_passes_by_a_job_that_is_being_cancelled(connect: Connect) -> None:
     operator, session = connect(autocommit=False), connect()
     first, second = enqueue_many(session, 2)
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     assert cancel(operator, first) == "cancelled"
     assert claim(session, register(session)) == [(second, 1)]
 
@@ -306,7 +308,7 @@ def heard(listener: Session, session: Session) -> list[str]:
     """Return what was notified until now; a marker of ours says how far that is."""
     session.execute("select pg_notify('marker', '')")
     queues: list[str] = []
-    for notice in listener.notifies(timeout=30):
+    for notice in listener.notifies(timeout=PATIENCE):
         if notice.channel == "marker":
             return queues
         queues.append(notice.payload)
@@ -444,7 +446,7 @@ class Storm:
         self.made: list[int] = []
         self.enqueued = [Event(), Event()]
         self.ended = Event()
-        self.deadline = time.monotonic() + 80
+        self.deadline = time.monotonic() + 3 * PATIENCE
 
     def tolerate(
         self, codes: str, call: Callable[..., Any], *arguments: Any
@@ -578,7 +580,7 @@ class Storm:
 
     def play(self, session: Session, number: int) -> None:
         dice = random.Random(number)
-        session.execute("set lock_timeout = '10s'")
+        be_impatient(session)
         if number < 10:
             self.maintain(session)
         elif number < 16:
@@ -605,6 +607,7 @@ def test_everything_at_once_loses_nothing_and_deadlocks_nowhere(
 ) -> None:
     storm = Storm()
     observer = connect()
+    let_exchange_wait(observer)
     observer.execute(
         "select rota.alter_retry_policy('default', base => '10ms', cap => '50ms')"
     )

@@ -48,7 +48,7 @@ def run(program: str, *arguments: str, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("form", ["plain", "extension"])
 def test_jobs_outlive_pg_upgrade(folder: Path, form: str) -> None:
     old, new = folder / "old", folder / "new"

@@ -17,6 +17,7 @@ from rota.pace import MOST, Pace
 from rota.records import ClaimedJob, Completed, Returned
 from rota.slots import Slots
 from rota.worker import PATIENCE_SECONDS
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -63,7 +64,7 @@ class Line:
         )
 
     async def end(self) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while self.slots.running_count:  # noqa: ASYNC110 - it has no event for this
                 await asyncio.sleep(0)
 

@@ -71,7 +71,7 @@ def test_terminated_connections_of_a_sleeper(trial: Trial) -> None:
             if which == "both" or is_listening(query) == (which == "listening"):
                 trial.terminate(pid)
         trial.injected()
-        trial.probe(deadline=30)
+        trial.probe()
     trial.conclude("pg_terminate_backend of a sleeper's connections")
 
 
@@ -126,7 +126,7 @@ def test_half_open_connections(trial: Trial, relay: Relay) -> None:
         wait_until(lambda: runner.output.count(AWAY) > count)  # noqa: B023
         trial.probe()
         relay.restore()
-    trial.conclude("connections half open", deadline=30)
+    trial.conclude("connections half open")
 
 
 def test_a_silent_network(trial: Trial, relay: Relay) -> None:
@@ -140,7 +140,7 @@ def test_a_silent_network(trial: Trial, relay: Relay) -> None:
         relay.restore()
         trial.injected()
         trial.probe()
-    trial.conclude("network silent, then back", deadline=30)
+    trial.conclude("network silent, then back")
 
 
 def test_a_server_out_of_connections(tmp_path: Path, begin: NewTrial) -> None:

@@ -490,7 +490,7 @@ class Storm:
 
     def work(self, session: Session, dice: random.Random) -> None:
         while not self.ended.is_set():
-            worker = register(session, "300 milliseconds")
+            worker = register(session, "1 second")
             # Now and then a worker just vanishes with what it holds.
             while not self.ended.is_set() and dice.random() > 0.05:
                 if self.tolerate("RT007", self.turn, session, dice, worker):

@@ -119,7 +119,8 @@ def test_what_is_claimed_while_the_signal_comes_is_handed_back_unrun(
     wait_until(
         lambda: bench.connection.execute(
             "select 1 from pg_locks where locktype = 'advisory' and not granted"
-            " and objid = %s",
+            " and objid = %s and database ="
+            " (select oid from pg_database where datname = current_database())",
             [COMMIT_LOCK],
         ).fetchone()
     )

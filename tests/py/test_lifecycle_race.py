@@ -397,6 +397,16 @@ def test_enqueuers_that_see_each_other_probe_wake_nobody(connect: Connect) -> No
     assert heard(listener, session) == []
 
 
+def test_an_enqueuer_is_in_flight_until_its_transaction_ends(connect: Connect) -> None:
+    session, enqueuer = connect(), connect(autocommit=False)
+    in_flight = "select cardinality(rota.enqueuers_in_flight())"
+    assert value(session, in_flight) == 0
+    enqueuer.execute("select rota.enqueue('work')")
+    assert value(session, in_flight) == 1
+    enqueuer.commit()
+    assert value(session, in_flight) == 0
+
+
 def test_a_wake_up_is_as_small_for_large_payloads_and_batches(
     connect: Connect,
 ) -> None:

@@ -117,7 +117,9 @@ def test_connections_cut_anywhere(trial: Trial, relay: Relay) -> None:
 
 def test_half_open_connections(trial: Trial, relay: Relay) -> None:
     runner = trial.ready("--lease", "3", dsn=through(relay, trial))
-    trial.load(30.0)
+    # Handlers that hang on a connection of their own keep their slots until it is cut,
+    # which may be all slots there are.
+    trial.load(30.0, kinds=("plain", "thread", "flaky"))
     for _ in range(2 * trial.times):
         trial.pause(0.5, 1.0)
         count = runner.output.count(AWAY)

@@ -107,13 +107,16 @@ class Load(threading.Thread):
     acknowledged: then there has to be exactly one job of that key.
     """
 
-    def __init__(self, dsn: str, seed: str, *, per_second: float = 100.0) -> None:
+    def __init__(
+        self, dsn: str, seed: str, *, per_second: float, kinds: Sequence[str]
+    ) -> None:
         super().__init__(daemon=True)
         self.acknowledged: dict[int, str] = {}
         self.error: BaseException | None = None
         self._client = Client(dsn)
         self._random = random.Random(seed)
         self._per_second = per_second
+        self._kinds = kinds
         self._stop_asked = threading.Event()
         self._key = 0
 
@@ -138,7 +141,7 @@ class Load(threading.Thread):
         return self.acknowledged
 
     def _enqueue(self, count: int) -> None:
-        kind = self._random.choice(KINDS)
+        kind = self._random.choice(self._kinds)
         keys = [f"load-{self._key + n}" for n in range(count)]
         self._key += count
         rows = self._client.ask(
@@ -242,9 +245,9 @@ class Trial:
         runner.wait_for("registered as worker")
         return runner
 
-    def load(self, per_second: float = 100.0) -> None:
+    def load(self, per_second: float = 100.0, kinds: Sequence[str] = KINDS) -> None:
         """Begin to enqueue, at this rate, until the end of the trial."""
-        self._load = Load(self.dsn, self._seed, per_second=per_second)
+        self._load = Load(self.dsn, self._seed, per_second=per_second, kinds=kinds)
         self._load.start()
 
     def enqueue(self, kind: str, seconds: float = 0.0, **options: Any) -> int:

@@ -161,7 +161,7 @@ def test_nothing_waits_for_a_job_that_an_operator_holds(connect: Connect) -> Non
     assert rows(session, "select from rota.heartbeat(%(worker)s)", worker=worker) == []
     assert claim(session, worker) == [(queued + 1, 1)]
     session.execute("select rota.complete_job(%s, 1)", [mine])
-    session.execute("select rota.fail_job(%s, 1, 'x')", [queued + 1])
+    session.execute("select rota.fail_job(%s, 1, 'x', delay => '1 h')", [queued + 1])
     session.execute("select rota.enqueue(kind => 'work')")
     assert rows(
         session,

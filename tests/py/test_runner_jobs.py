@@ -21,6 +21,7 @@ from psycopg import sql
 
 import rota
 from rota import logs, protocol, records
+from rota.connections import Effects
 from rota.session import Session
 from rota.text import NotJson, json_text, storable, traceback_text
 from waiting import PATIENCE, wait_until
@@ -319,6 +320,37 @@ def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
     assert place.run(coroutine)[0] == "scheduled"
     assert place.run(function)[0] == "dead"
     assert place.value("select count(*) from effect") == 0
+
+
+def test_a_connection_that_turned_out_read_only_is_not_lent_again(
+    place: Place,
+) -> None:
+    """It was opened while the server was, and would fail every job from then on."""
+    read_only = "set session characteristics as transaction read only"
+    create = "create table {} ()"
+
+    async def use_both() -> None:
+        effects = Effects(place.dsn, 1, None)
+        with effects.connection() as connection:
+            connection.execute(read_only)
+        with (
+            pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+            effects.connection() as connection,
+        ):
+            connection.execute(create.format("one").encode())
+        with effects.connection() as connection:
+            connection.execute(create.format("one").encode())
+        async with effects.connection_async() as other:
+            await other.execute(read_only)
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            async with effects.connection_async() as other:
+                await other.execute(create.format("two").encode())
+        async with effects.connection_async() as other:
+            await other.execute(create.format("two").encode())
+        await effects.close()
+
+    asyncio.run(use_both())
+    assert place.value("select count(*) from pg_class where relname in ('one', 'two')")
 
 
 def test_a_lost_lease_undoes_the_effects(place: Place) -> None:

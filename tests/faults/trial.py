@@ -359,13 +359,12 @@ class Trial:
             self.expected.get(job, "completed") for job in self._acknowledged
         )
 
-        def states() -> Counter[str]:
+        def missing() -> Counter[str]:
             found = self.client.ask("select state from rota.jobs")
-            return Counter(state for (state,) in found)
+            return wanted - Counter(state for (state,) in found)
 
-        while (now := states()) != wanted:
-            left = now - wanted
-            wait_until(lambda: states() - wanted != left)  # noqa: B023
+        while left := missing():
+            wait_until(lambda: missing() != left)  # noqa: B023 - called at once
 
     def _end_runners(self) -> list[int]:
         living = [runner for runner in self.runners if runner.process.poll() is None]

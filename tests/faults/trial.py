@@ -364,7 +364,7 @@ class Trial:
             return wanted - Counter(state for (state,) in found)
 
         while left := missing():
-            wait_until(lambda: missing() != left)  # noqa: B023 - called at once
+            wait_until(lambda: missing() != left)
 
     def _end_runners(self) -> list[int]:
         living = [runner for runner in self.runners if runner.process.poll() is None]

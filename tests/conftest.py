@@ -94,6 +94,12 @@ def _create(dsn: str, name: str, template: str) -> str:
 
 def _drop(dsn: str, name: str) -> None:
     with _admin(dsn) as admin:
+        # Forced, a drop waits for sessions that it ends, but for five seconds only.
+        admin.execute(
+            "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
+            " where datname = %s",
+            [name],
+        )
         admin.execute(
             sql.SQL("drop database if exists {} with (force)").format(
                 sql.Identifier(name)
@@ -105,7 +111,7 @@ def _fill(dsn: str) -> None:
     with _admin(dsn) as connection:
         if earlier := os.environ.get("ROTA_TEST_UPGRADED_FROM"):
             connection.execute(install_sql(earlier).encode())
-            schema.upgrade(connection, patience=timedelta(0))
+            schema.upgrade(connection, patience=timedelta(minutes=1))
         else:
             schema.install(connection)
         connection.execute("create schema tap")

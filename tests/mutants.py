@@ -23,8 +23,9 @@ from pathlib import Path
 from mutations import MUTANTS, Mutant
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# Whoever waits for a lock that never comes is found out soon.
-OPTIONS = "-c lock_timeout=10s"
+# Whoever waits for what never comes is found out soon; one that is whole has more time.
+BROKEN = {"PGOPTIONS": "-c lock_timeout=10s", "ROTA_TEST_PATIENCE": "30"}
+BROKEN_SECONDS = 90
 
 
 class Changed(Exception):
@@ -42,14 +43,16 @@ def break_in(folder: Path, mutant: Mutant) -> None:
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
 
 
-def failing(folder: Path, tests: tuple[str, ...]) -> str | None:
+def failing(
+    folder: Path, tests: tuple[str, ...], options: list[str], **more: str
+) -> str | None:
     """Run the tests on the trees in the folder; returns the first that fails, if any.
 
     Raises RuntimeError when pytest does not get as far as that.
     """
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-m", "not slow", "--timeout=90"),
+            *(sys.executable, "-m", "pytest", "-m", "not slow", *options),
             *("-x", "-q", "--tb=no", "-p", "no:cacheprovider"),
             *tests,
         ],
@@ -59,7 +62,7 @@ def failing(folder: Path, tests: tuple[str, ...]) -> str | None:
             "ROTA_SQL_DIR": str(folder / "sql"),
             "PYTHONPATH": str(folder / "runner"),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PGOPTIONS": OPTIONS,
+            **more,
         },
         capture_output=True,
         text=True,
@@ -80,7 +83,8 @@ def killer(mutant: Mutant) -> tuple[bool, str]:
         folder = Path(name)
         try:
             break_in(folder, mutant)
-            test = failing(folder, mutant.tests)
+            limit = f"--timeout={BROKEN_SECONDS}"
+            test = failing(folder, mutant.tests, [limit], **BROKEN)
         except (Changed, RuntimeError) as error:
             return False, f"CANNOT BE MADE: {error}"
     seconds = time.monotonic() - begun_at
@@ -109,7 +113,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     chosen = choose(options.words, options.sample)
     needed = tuple(dict.fromkeys(test for m in chosen for test in m.tests))
-    if needed and (broken := failing(CHECKOUT, needed)):
+    if needed and (broken := failing(CHECKOUT, needed, [])):
         print(f"not even the whole passes {broken}")
         return 1
 

@@ -1038,9 +1038,7 @@ MUTANTS = (
         "runner/rota/worker.py",
         "self._asked_at + lease / 3",
         "self._asked_at + lease * 3",
-        (
-            "tests/py/test_runner_faults.py::test_a_busy_runner_keeps_a_third_of_its_lease",
-        ),
+        ("tests/py/test_runner_jobs.py::test_a_busy_runner_renews_its_lease_in_time",),
     ),
     Mutant(
         "what falls due waits for maintenance",
@@ -1048,7 +1046,7 @@ MUTANTS = (
         "self._maintain_at = min(self._maintain_at, max(due_at, earliest))",
         "pass",
         (
-            "tests/py/test_runner_faults.py::test_a_delayed_job_does_not_wait_for_the_poll",
+            "tests/py/test_runner_jobs.py::test_a_delayed_job_does_not_wait_for_the_poll",
         ),
     ),
     Mutant(

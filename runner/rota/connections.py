@@ -163,7 +163,11 @@ class Effects:
                 with suppress(psycopg.OperationalError):
                     ConnectionPool.check_connection(connection)
                 if not connection.closed:
-                    yield connection
+                    try:
+                        yield connection
+                    except psycopg.errors.ReadOnlySqlTransaction:
+                        connection.close()  # it stays so; the server may not
+                        raise
                     return
         raise psycopg.OperationalError("each connection was dead at once")
 
@@ -176,7 +180,11 @@ class Effects:
                 with suppress(psycopg.OperationalError):
                     await AsyncConnectionPool.check_connection(connection)
                 if not connection.closed:
-                    yield connection
+                    try:
+                        yield connection
+                    except psycopg.errors.ReadOnlySqlTransaction:
+                        await connection.close()
+                        raise
                     return
         raise psycopg.OperationalError("each connection was dead at once")
 

@@ -22,7 +22,7 @@ from rota import schema
 from rota.processes import EXIT_UNUSABLE
 from runner_process import Bench
 from sessions import rows, value
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ class Enqueuer(threading.Thread):
 
     def end(self) -> None:
         self._is_over.set()
-        self.join(30)
+        self.join(PATIENCE)
         assert not self.is_alive()
 
     def run(self) -> None:
@@ -108,7 +108,7 @@ def notes(session: psycopg.Connection[Any], folder: Path, count: int) -> list[in
 def test_no_acknowledged_job_is_lost_with_its_primary(
     nodes: Cluster, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runners = [bench.start("--lease", "20") for _ in range(2)]
+    runners = [bench.start() for _ in range(2)]
     for runner in runners:
         runner.wait_for("registered as worker")
     acknowledged = set(notes(bench.connection, bench.folder, 1500))

@@ -45,7 +45,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    limit = 120 + 60 * config.option.times
+    limit = 900 + 120 * config.option.times
     for item in items:
         item.add_marker(pytest.mark.timeout(limit))
 

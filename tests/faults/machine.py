@@ -54,7 +54,7 @@ class Machine:
                 return True
             return False
 
-        wait_until(is_up, 60)
+        wait_until(is_up)
 
     def kill(self, number: int) -> None:
         """End the server by a signal, and wait until it is over."""
@@ -69,5 +69,5 @@ class Machine:
 
     def wait(self) -> None:
         """Wait until a server that is about to end is gone."""
-        wait_until(lambda: not self.is_up, 60)
+        wait_until(lambda: not self.is_up)
         self._running.close()

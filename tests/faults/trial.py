@@ -21,7 +21,7 @@ from psycopg.types.json import Jsonb
 from faults.ledger import Account, Trail, judge
 from invariants import violations
 from runner_process import Runner
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,16 +72,15 @@ class Client:
     What was under way is said again, so it had better be harmless.
     """
 
-    def __init__(self, dsn: str, deadline: float = 60.0) -> None:
+    def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._deadline = deadline
         self._connection: psycopg.Connection[Any] | None = None
 
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         return self.run(lambda c: c.execute(query.encode(), values or None).fetchall())
 
     def run(self, body: Callable[[psycopg.Connection[Any]], T]) -> T:
-        end = time.monotonic() + self._deadline
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 if self._connection is None:
@@ -108,13 +107,16 @@ class Load(threading.Thread):
     acknowledged: then there has to be exactly one job of that key.
     """
 
-    def __init__(self, dsn: str, seed: str, *, per_second: float = 100.0) -> None:
+    def __init__(
+        self, dsn: str, seed: str, *, per_second: float, kinds: Sequence[str]
+    ) -> None:
         super().__init__(daemon=True)
         self.acknowledged: dict[int, str] = {}
         self.error: BaseException | None = None
-        self._client = Client(dsn, deadline=120.0)
+        self._client = Client(dsn)
         self._random = random.Random(seed)
         self._per_second = per_second
+        self._kinds = kinds
         self._stop_asked = threading.Event()
         self._key = 0
 
@@ -132,14 +134,14 @@ class Load(threading.Thread):
     def finish(self) -> dict[int, str]:
         """Stop; returns the kind of each job that was acknowledged."""
         self._stop_asked.set()
-        self.join(130)
+        self.join(PATIENCE + 10)
         assert not self.is_alive()
         if self.error:
             raise self.error
         return self.acknowledged
 
     def _enqueue(self, count: int) -> None:
-        kind = self._random.choice(KINDS)
+        kind = self._random.choice(self._kinds)
         keys = [f"load-{self._key + n}" for n in range(count)]
         self._key += count
         rows = self._client.ask(
@@ -243,9 +245,9 @@ class Trial:
         runner.wait_for("registered as worker")
         return runner
 
-    def load(self, per_second: float = 100.0) -> None:
+    def load(self, per_second: float = 100.0, kinds: Sequence[str] = KINDS) -> None:
         """Begin to enqueue, at this rate, until the end of the trial."""
-        self._load = Load(self.dsn, self._seed, per_second=per_second)
+        self._load = Load(self.dsn, self._seed, per_second=per_second, kinds=kinds)
         self._load.start()
 
     def enqueue(self, kind: str, seconds: float = 0.0, **options: Any) -> int:
@@ -262,8 +264,8 @@ class Trial:
         )
         return str(state)
 
-    def reaches(self, job: int, state: str, deadline: float = 30.0) -> None:
-        wait_until(lambda: self.state(job) == state, deadline)
+    def reaches(self, job: int, state: str) -> None:
+        wait_until(lambda: self.state(job) == state)
 
     def begun(self, job: int, execution: int = 1) -> None:
         """Wait until the handler of that execution has begun."""
@@ -297,15 +299,15 @@ class Trial:
         self._injected += count
         self._injected_at = time.monotonic()
 
-    def recovers(self, condition: Callable[[], object], deadline: float = 60.0) -> None:
+    def recovers(self, condition: Callable[[], object]) -> None:
         """Wait until all is well; take down how long that was after the fault."""
-        wait_until(condition, deadline)
+        wait_until(condition)
         self.recovered.append(time.monotonic() - self._injected_at)
 
-    def probe(self, deadline: float = 60.0) -> None:
+    def probe(self) -> None:
         """Recover: all is well when a job that is enqueued now is completed."""
         job = self.enqueue("plain", max_attempts=1, priority=5)
-        self.recovers(lambda: self.state(job) == "completed", deadline)
+        self.recovers(lambda: self.state(job) == "completed")
 
     def conclude(
         self,
@@ -313,7 +315,6 @@ class Trial:
         *,
         warnings: int = 10,
         exit_codes: Sequence[int] = (0,),
-        deadline: float = 60.0,
     ) -> None:
         """Let all jobs come to their end, tell the runners to end, and judge.
 
@@ -324,7 +325,7 @@ class Trial:
         if self._load:
             self._acknowledged |= self._load.finish()
         with contextlib.suppress(AssertionError):  # the verdict says it better
-            wait_until(self._is_over, deadline)
+            self._wait_until_over()
         seconds = time.monotonic() - self._began_at
         codes = self._end_runners()
         verdict = self.client.run(
@@ -352,14 +353,18 @@ class Trial:
         for runner in self.runners:
             self._check_log(runner, warnings + seconds)
 
-    def _is_over(self) -> bool:
-        ended = Counter(
-            state for (state,) in self.client.ask("select state from rota.jobs")
-        )
+    def _wait_until_over(self) -> None:
+        """Wait for the end of all jobs, as long as some end now and then."""
         wanted = Counter(
             self.expected.get(job, "completed") for job in self._acknowledged
         )
-        return ended == wanted
+
+        def missing() -> Counter[str]:
+            found = self.client.ask("select state from rota.jobs")
+            return wanted - Counter(state for (state,) in found)
+
+        while left := missing():
+            wait_until(lambda: missing() != left)
 
     def _end_runners(self) -> list[int]:
         living = [runner for runner in self.runners if runner.process.poll() is None]

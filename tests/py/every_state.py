@@ -46,7 +46,7 @@ select rota.create_queue('paused', is_notifying => false);
 select rota.create_queue('unkept', retention => '0');
 select rota.pause_queue('paused');
 select rota.create_schedule(
-    'nightly', '0 3 * * *', 'report',
+    'leap day', '0 3 29 2 *', 'report',
     timezone => 'Europe/Berlin', queue => 'mail', retry_policy => 'steady'
 );
 select rota.create_schedule('often', '@every 1 hour', 'tick');
@@ -61,7 +61,7 @@ select rota.enqueue(
 select rota.enqueue('soon', queue => 'mail', priority => 3) from generate_series(1, 4);
 select rota.enqueue('stuck', queue => 'paused');
 select rota.enqueue('plain', idempotency_key => 'plain', key_ttl => '1 day');
-select rota.run_schedule_now('nightly');
+select rota.run_schedule_now('leap day');
 """
 
 

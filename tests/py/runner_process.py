@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Runner:
                 [
                     *(sys.executable, "-m", "rota", "worker"),
                     *("--app", "runner_app:app", "--name", log.stem),
-                    *("--lease", "1.2", "--poll", "0.4", *options),
+                    *("--lease", "600", "--poll", "0.4", *options),
                 ],
                 cwd=HERE,
                 env={**environment, "ROTA_DSN": dsn},
@@ -56,15 +56,20 @@ class Runner:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def wait_for(self, text: str, deadline: float = 30.0) -> None:
-        wait_until(lambda: text in self.output or self._gone(), deadline)
+    def stop(self) -> None:
+        """Send SIGSTOP, and wait until it stands still."""
+        self.signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def wait_for(self, text: str) -> None:
+        wait_until(lambda: text in self.output or self._gone())
         assert text in self.output
 
     def _gone(self) -> bool:
         return self.process.poll() is not None
 
-    def exit_code(self, deadline: float = 30.0) -> int:
-        return self.process.wait(deadline)
+    def exit_code(self) -> int:
+        return self.process.wait(PATIENCE)
 
     def kill(self) -> None:
         """End the process, stopped or not, and its children."""
@@ -85,7 +90,7 @@ class Bench:
         self.runners: list[Runner] = []
 
     def start(self, *options: str, dsn: str | None = None) -> Runner:
-        """Start a runner, leases of 1.2 s, polling every 0.4 s."""
+        """Start a runner, leases that do not run out, polling every 0.4 s."""
         log = self.folder / f"runner{len(self.runners)}.log"
         runner = Runner(dsn or self.dsn, log, *options)
         self.runners.append(runner)
@@ -136,19 +141,26 @@ class Bench:
         )
         return [outcome for (outcome,) in rows]
 
-    def reaches(self, job: int, state: str, deadline: float = 30.0) -> dict[str, Any]:
+    def reaches(self, job: int, state: str) -> dict[str, Any]:
         """Wait until the job is in that state; returns it."""
-        wait_until(lambda: self.job(job)["state"] == state, deadline)
+        wait_until(lambda: self.job(job)["state"] == state)
         return self.job(job)
 
     def reaps(self, job: int) -> None:
-        """Maintain until the job has been taken from its worker."""
+        """Let the lease of the job's worker run out, and take its jobs from it."""
+        execution = self.job(job)["execution"]
 
-        def is_queued() -> bool:
+        def is_lost() -> bool:
+            self.connection.execute(
+                "update rota.worker set lease_expires_at = clock_timestamp()"
+                " where id = ("
+                "select worker_id from rota.job where id = %s and execution = %s)",
+                [job, execution],
+            )
             self.connection.execute("select rota.maintain()")
-            return bool(self.job(job)["state"] == "queued")
+            return self.outcomes(job)[execution - 1 : execution] == ["lost"]
 
-        wait_until(is_queued)
+        wait_until(is_lost)
 
     def terminate(self) -> int:
         """Terminate every session of the runners; returns how many there were."""

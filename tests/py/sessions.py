@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import psycopg
 
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +40,7 @@ def together(
     The body gets its session, its number and the barrier of them all, to meet again.
     Returns what each returned; an exception of one is raised here.
     """
-    barrier = Barrier(count, timeout=60)
+    barrier = Barrier(count)
 
     def run(session: Session, number: int) -> T:
         try:
@@ -62,7 +62,7 @@ def together(
 def results(futures: Iterable[Future[T]]) -> list[T]:
     """Wait for all; of several failures raise the one that broke the others."""
     futures = list(futures)
-    failures = [f for f in (future.exception(60) for future in futures) if f]
+    failures = [f for f in (future.exception() for future in futures) if f]
     for failure in sorted(failures, key=lambda f: isinstance(f, RuntimeError)):
         raise failure
     return [future.result() for future in futures]
@@ -86,8 +86,24 @@ def wait_blocked(observer: Session, session: Session) -> None:
     """Wait until the session waits for a lock that another one holds."""
     pid = session.info.backend_pid
     wait_until(
-        lambda: value(observer, "select pg_blocking_pids(%(pid)s) <> '{}'", pid=pid),
-        deadline=10,
+        lambda: value(observer, "select pg_blocking_pids(%(pid)s) <> '{}'", pid=pid)
+    )
+
+
+def be_impatient(session: Session) -> None:
+    """Let the session fail that waits for a lock which the test does not give up."""
+    session.execute(f"set lock_timeout = '{PATIENCE / 4} s'".encode())
+
+
+def let_exchange_wait(session: Session) -> None:
+    """Let exchange wait for locks for as long as its session does.
+
+    It gives up after a quarter of a second otherwise, in which a busy machine may have
+    done nothing of what a test does meanwhile.
+    """
+    session.execute(
+        "do $$ begin execute format('alter function %s reset lock_timeout',"
+        " 'rota.exchange'::regproc::regprocedure); end $$"
     )
 
 

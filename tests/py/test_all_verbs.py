@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from sessions import Session, column, register, rows, together, value
+from sessions import (
+    Session,
+    be_impatient,
+    column,
+    let_exchange_wait,
+    register,
+    rows,
+    together,
+    value,
+)
 
 if TYPE_CHECKING:
     from threading import Barrier
@@ -107,8 +116,7 @@ class Player:
         self.dice = random.Random(number)
         self.worker = register(session, "300 milliseconds")
         self.called: set[str] = set()
-        session.execute("set lock_timeout = '10s'")
-        session.execute("set statement_timeout = '60s'")
+        be_impatient(session)
 
     def play(self) -> None:
         turns = [*VERBS] * ROUNDS + [*BUSY] * BUSY_ROUNDS
@@ -189,6 +197,7 @@ def play(session: Session, number: int, _barrier: Barrier) -> set[str]:
 
 def test_all_verbs_at_random_deadlock_nowhere(dsn: str, connect: Connect) -> None:
     observer = connect()
+    let_exchange_wait(observer)
     observer.execute("select rota.create_queue('other', max_attempts => 2)")
     writing = """
         select f.proname

@@ -12,6 +12,7 @@ from psycopg import errors
 
 from sessions import (
     Session,
+    be_impatient,
     claim,
     column,
     enqueue_many,
@@ -23,7 +24,7 @@ from sessions import (
     wait_blocked,
     wait_expired,
 )
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +178,7 @@ def test_a_claim_passes_by_what_others_are_claiming(connect: Connect) -> None:
     slow, quick = connect(autocommit=False), connect()
     jobs = enqueue_many(quick, 20)
     assert claim(slow, register(slow), 10) == [(job, 1) for job in jobs[:10]]
-    quick.execute("set lock_timeout = '100ms'")
+    be_impatient(quick)
     assert claim(quick, register(quick), 20) == [(job, 1) for job in jobs[10:]]
 
 
@@ -188,7 +189,7 @@ def test_the_reaper_leaves_a_worker_alone_that_is_claiming(connect: Connect) -> 
     wait_expired(reaper, worker)
     assert claim(claimer, worker) == [(job, 1)]
 
-    reaper.execute("set lock_timeout = '100ms'")
+    be_impatient(reaper)
     reap = "select worker_count, job_count from rota.reap_workers()"
     assert rows(reaper, reap) == [(0, 0)]
     claimer.commit()
@@ -218,12 +219,12 @@ def test_a_worker_waits_for_the_verdict_on_it(
         wait_blocked(observer, claimer)
         if is_committed:
             reaper.commit()
-            error = waiting.exception(10)
+            error = waiting.exception(PATIENCE)
             assert isinstance(error, psycopg.Error) and error.sqlstate == "RT007"
             assert column(observer, "select state from rota.jobs") == ["queued"]
         else:
             reaper.rollback()
-            assert waiting.result(10) == [(job, 1)]
+            assert waiting.result(PATIENCE) == [(job, 1)]
 
 
 def test_no_job_stays_behind_with_a_worker_that_leaves_while_claiming(
@@ -239,7 +240,7 @@ def test_no_job_stays_behind_with_a_worker_that_leaves_while_claiming(
     ) as leaving:
         wait_blocked(observer, leaver)
         claimer.commit()
-        assert leaving.result(10) == 1
+        assert leaving.result(PATIENCE) == 1
     assert rows(observer, "select state, attempt from rota.jobs") == [("queued", 0)]
     with pytest.raises(psycopg.Error) as caught:
         claim(claimer, worker)
@@ -250,7 +251,7 @@ def test_a_pause_holds_for_every_claim_after_its_commit(connect: Connect) -> Non
     operator, session = connect(autocommit=False), connect()
     jobs = enqueue_many(session, 2)
     worker = register(session)
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     operator.execute("select rota.pause_queue(queue => 'default')")
     assert claim(session, worker) == [(jobs[0], 1)]
     operator.commit()
@@ -268,9 +269,10 @@ def test_a_claim_needs_no_lock_that_an_analyze_or_index_build_holds(
     enqueue_many(session, 1)
     worker = register(session)
     operator.execute("lock table rota.job in share update exclusive mode")
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     assert len(claim(session, worker)) == 1
     operator.rollback()
     operator.execute("lock table rota.job in access exclusive mode")
+    session.execute("set lock_timeout = '100ms'")
     with pytest.raises(errors.LockNotAvailable):
         claim(session, worker)

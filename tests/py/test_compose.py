@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -88,7 +88,7 @@ def engine_answers() -> bool:
 
 
 @pytest.mark.skipif(not engine_answers(), reason="no docker engine answers")
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_it_works_under_docker() -> None:
     def compose(*words: str) -> str:
         return subprocess.run(
@@ -106,7 +106,7 @@ def test_it_works_under_docker() -> None:
         compose("up", "--build", "--detach", "--wait", "postgres")
         compose("up", "--build", "--detach", "--scale", "worker=3", "worker")
         compose("run", "--rm", "install", "enqueue", "hello", '{"name": "world"}')
-        wait_until(lambda: compose(*psql, count).strip() == "1", 60)
+        wait_until(lambda: compose(*psql, count).strip() == "1")
         compose("stop", "worker")
         assert (
             compose(
@@ -124,7 +124,7 @@ def test_install_may_run_again_and_again(
     assert "--upgrade" in services["install"]["command"]
     for _ in range(2):
         with rota(services["install"], empty_dsn) as process:
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 def test_a_worker_works_and_stops_cleanly(
@@ -143,6 +143,6 @@ def test_a_worker_works_and_stops_cleanly(
             )
             assert row == ("hello A",)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()

@@ -265,7 +265,7 @@ _KNOWN: dict[Callable[[Triple], Fires], tuple[Difference, ...]] = {
     # croniter always runs both passes, which is our other policy.
     [(by_croniter, "both"), (by_cronsim, "first")],
 )
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_fires_equal_the_oracle_or_differ_by_a_declared_rule(
     connect: Connect,
     oracle: Callable[[Triple], Fires],

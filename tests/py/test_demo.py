@@ -18,7 +18,7 @@ import pytest
 from rota.demo import work
 from rota.demo.interrupts import Interrupts
 from rota.demo.report import Seen, report
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ class Stage:
     def run(self, **environment: str) -> tuple[int, list[str]]:
         with self.start(**environment) as process:
             assert process.stdout
-            return process.wait(100), process.stdout.read().splitlines()
+            return process.wait(3 * PATIENCE), process.stdout.read().splitlines()
 
     def processes(self) -> list[str]:
         """Name the processes that were started from here and are still there."""
@@ -134,7 +134,7 @@ def test_an_interrupt_leaves_nothing_behind(
         assert process.stdout
         assert any(moment in line for line in process.stdout)
         os.killpg(process.pid, number)
-        assert process.wait(30) == 130
+        assert process.wait(PATIENCE) == 130
     assert stage.is_swept()
 
 
@@ -189,9 +189,19 @@ def test_it_can_be_kept_and_ended_as_it_says(stage: Stage) -> None:
 
 
 def test_a_given_database_is_left_as_it_was(stage: Stage, empty_dsn: str) -> None:
-    code, lines = stage.run(DATABASE_URL=empty_dsn)
-    assert code == 0, lines
-    with psycopg.connect(empty_dsn) as connection:
+    role = f"rota_test_other_{os.getpid()}"
+    with (
+        psycopg.connect(empty_dsn, autocommit=True) as connection,
+        stage.start(DATABASE_URL=empty_dsn) as process,
+    ):
+        assert process.stdout
+        assert any("workers:" in line for line in process.stdout)
+        connection.execute(f"create role {role}".encode())
+        try:
+            lines = process.stdout.read()
+            assert process.wait(3 * PATIENCE) == 0, lines
+        finally:
+            connection.execute(f"drop role {role}".encode())
         left = connection.execute(
             "select nspname from pg_namespace where nspname in ('rota', 'demo')"
         ).fetchall()

@@ -118,7 +118,7 @@ def test_the_pulse_of_a_worker_satisfies_the_probe_until_it_stops(
 
     runner = bench.ready("--alive-file", str(file))
     wait_until(is_alive)
-    runner.signal(signal.SIGSTOP)
+    runner.stop()
     long_ago = time.time() - 100
     os.utime(file, (long_ago, long_ago))
     assert not is_alive()

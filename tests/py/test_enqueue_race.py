@@ -11,6 +11,7 @@ import pytest
 
 from sessions import (
     Session,
+    be_impatient,
     claim,
     column,
     meanwhile,
@@ -20,6 +21,7 @@ from sessions import (
     value,
     wait_blocked,
 )
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from threading import Barrier
@@ -70,16 +72,16 @@ def test_the_second_of_two_waits_for_the_first(
         wait_blocked(observer, second)
         if not is_committed:
             first.rollback()
-            ours = waiting.result(10)
+            ours = waiting.result(PATIENCE)
             assert ours != theirs
             expected = (ours, "second")
         elif rule == "reject":
             first.commit()
-            assert raised(waiting.exception(10)) == "RT009"
+            assert raised(waiting.exception(PATIENCE)) == "RT009"
             expected = (theirs, "first")
         else:
             first.commit()
-            assert waiting.result(10) == theirs
+            assert waiting.result(PATIENCE) == theirs
             expected = (theirs, "first" if rule == "keep" else "second")
     assert rows(observer, "select id, payload from rota.jobs") == [expected]
 
@@ -90,6 +92,7 @@ def test_a_long_transaction_holds_up_its_own_key_only(connect: Connect) -> None:
     second.execute("set lock_timeout = '100ms'")
     with pytest.raises(psycopg.errors.LockNotAvailable):
         enqueue(second, "second")
+    be_impatient(second)
     ((other, is_new, _),) = rows(second, ENQUEUE_KEYS, keys=["other"])
     assert is_new
     complete_all(second)
@@ -100,7 +103,7 @@ def test_a_key_held_by_a_long_transaction_lets_its_job_end(connect: Connect) -> 
     enqueuer, session = connect(autocommit=False), connect()
     job = enqueue(session, "first")
     assert enqueue(enqueuer, "second") == job
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     complete_all(session)
     assert enqueue(session, "third") != job
 
@@ -119,7 +122,7 @@ def test_of_two_that_take_over_a_used_key_one_wins(
             first.commit()
         else:
             first.rollback()
-        ours = waiting.result(10)
+        ours = waiting.result(PATIENCE)
     assert (ours == theirs) is is_committed
     assert used not in (ours, theirs)
     live = "select id from rota.jobs where state = 'queued'"
@@ -137,8 +140,8 @@ def test_who_did_not_get_a_used_key_lets_the_job_of_the_other_end(
     with meanwhile(enqueue, second, "second") as waiting:
         wait_blocked(observer, second)
         first.commit()
-        assert waiting.result(10) == theirs
-    observer.execute("set lock_timeout = '100ms'")
+        assert waiting.result(PATIENCE) == theirs
+    be_impatient(observer)
     complete_all(observer)
     states = "select state from rota.jobs where id = %(job)s"
     assert column(observer, states, job=theirs) == ["completed"]
@@ -159,10 +162,10 @@ def test_a_replacement_that_comes_too_late(connect: Connect, end: str) -> None:
         wait_blocked(observer, second)
         first.commit()
         if end == "claimed":
-            assert raised(waiting.exception(10)) == "RT005"
+            assert raised(waiting.exception(PATIENCE)) == "RT005"
             assert column(observer, "select payload from rota.jobs") == ["first"]
         else:
-            ours = waiting.result(10)
+            ours = waiting.result(PATIENCE)
             assert ours != job
             assert sorted(
                 rows(observer, "select id, payload, state from rota.jobs")

@@ -24,6 +24,7 @@ from releases import release as earlier_release
 from rota import schema, scripts
 from rota.demo.server import bindir
 from sessions import Session, column, rows, value
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -197,7 +198,7 @@ def test_an_extension_is_updated_with_all_that_is_in_it(
     if by_hand:
         session.execute("alter extension rota update")
     else:
-        assert schema.upgrade(session, patience=timedelta(seconds=30)) == version
+        assert schema.upgrade(session, patience=timedelta(seconds=PATIENCE)) == version
     assert schema.installed_version(session) == schema.version()
     assert rows(session, DEFINITIONS) == rows(connect(), DEFINITIONS)
 
@@ -214,7 +215,7 @@ def test_an_update_says_when_the_server_lacks_the_files(
     session.execute("create extension rota")
     monkeypatch.setattr(schema, "version", lambda: "999.0.0")
     with pytest.raises(schema.SchemaError, match="make install"):
-        schema.upgrade(session, patience=timedelta(0))
+        schema.upgrade(session, patience=timedelta(seconds=PATIENCE))
 
 
 def test_the_plain_script_leaves_an_extension_alone(session: Session) -> None:
@@ -283,7 +284,9 @@ def test_an_extension_stays_its_owners_whoever_updates_it(
     session.execute(f"set session authorization {owner}".encode())
     session.execute(f"create extension rota version '{scripts.FIRST}'".encode())
     session.execute("reset session authorization")
-    assert schema.upgrade(session, patience=timedelta(0)) == scripts.FIRST
+    assert (
+        schema.upgrade(session, patience=timedelta(seconds=PATIENCE)) == scripts.FIRST
+    )
     assert column(
         session,
         "select distinct o.owner::regrole::text from ("

@@ -18,7 +18,7 @@ import pytest
 from rota import schema
 from rota.demo.server import server
 from sessions import claim, meanwhile, rows, wait_blocked
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -346,10 +346,12 @@ def test_a_prepared_enqueue_is_claimed(
     (job,) = enqueue(late)
     if noted_first:
         let_time_pass(claimer, producer, seconds=0.5)
-    late.execute("prepare transaction 'late'")
+    # Its name is for the whole server.
+    name = f"late in {producer.info.dbname}"
+    late.execute(f"prepare transaction '{name}'".encode())
     claimer.run(producer)
     let_time_pass(claimer, producer, seconds=1.0)
-    claimer.session.execute("commit prepared 'late'")
+    claimer.session.execute(f"commit prepared '{name}'".encode())
     assert claimer.drain() == [job]
 
 
@@ -414,7 +416,7 @@ def test_enqueuers_in_turn_beside_a_long_writer_are_waited_for(
         floors.add(claimer.floor())
         return len(floors) > 8
 
-    assert wait_until(have_moved, 60)
+    assert wait_until(have_moved)
     late.commit()
     claimer.drain()
     assert left(producer) == 0
@@ -454,7 +456,7 @@ def test_a_position_is_not_taken_before_a_transaction_id(
             enqueue(producer, 10)
             assert len(claim(claimer.session, claimer.worker, 10)) == 10
         holder.rollback()
-        ((job,),) = waiting.result(10)
+        ((job,),) = waiting.result(PATIENCE)
     assert claimer.drain() == [job]
 
 
@@ -716,15 +718,15 @@ def test_at_random_every_committed_job_is_claimed(dsn: str) -> None:
     ]
     for thread in threads:
         thread.start()
-    wait_until(lambda: stop.is_set() or len(committed) >= target, deadline=120)
-    wait_until(
-        lambda: stop.is_set() or not any(t.is_alive() for t in threads[:3]), deadline=30
-    )
     try:
-        wait_until(lambda: stop.is_set() or len(claimed) >= len(committed), deadline=60)
+        wait_until(
+            lambda: stop.is_set() or len(committed) >= target, deadline=3 * PATIENCE
+        )
+        wait_until(lambda: stop.is_set() or not any(t.is_alive() for t in threads[:3]))
+        wait_until(lambda: stop.is_set() or len(claimed) >= len(committed))
     finally:
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
     assert not trouble
     assert sorted(claimed) == sorted(committed)

@@ -14,9 +14,11 @@ from psycopg.types.json import Jsonb
 
 from sessions import (
     Session,
+    be_impatient,
     claim,
     column,
     enqueue_many,
+    let_exchange_wait,
     meanwhile,
     register,
     rows,
@@ -25,7 +27,7 @@ from sessions import (
     wait_blocked,
     wait_expired,
 )
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +88,7 @@ def test_a_cancellation_waits_for_the_claim_and_becomes_a_request(
     with meanwhile(cancel, operator, job) as cancelling:
         wait_blocked(observer, operator)
         claimer.commit()
-        assert cancelling.result(10) == "running"
+        assert cancelling.result(PATIENCE) == "running"
     beat = "select h.id, h.execution from rota.heartbeat(%(worker)s) as h"
     assert rows(observer, beat, worker=worker) == [(job, 1)]
 
@@ -94,7 +96,7 @@ def test_a_cancellation_waits_for_the_claim_and_becomes_a_request(
 def test_a_claim_passes_by_a_job_that_is_being_cancelled(connect: Connect) -> None:
     operator, session = connect(autocommit=False), connect()
     first, second = enqueue_many(session, 2)
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     assert cancel(operator, first) == "cancelled"
     assert claim(session, register(session)) == [(second, 1)]
 
@@ -306,7 +308,7 @@ def heard(listener: Session, session: Session) -> list[str]:
     """Return what was notified until now; a marker of ours says how far that is."""
     session.execute("select pg_notify('marker', '')")
     queues: list[str] = []
-    for notice in listener.notifies(timeout=30):
+    for notice in listener.notifies(timeout=PATIENCE):
         if notice.channel == "marker":
             return queues
         queues.append(notice.payload)
@@ -395,6 +397,16 @@ def test_enqueuers_that_see_each_other_probe_wake_nobody(connect: Connect) -> No
     assert heard(listener, session) == []
 
 
+def test_an_enqueuer_is_in_flight_until_its_transaction_ends(connect: Connect) -> None:
+    session, enqueuer = connect(), connect(autocommit=False)
+    in_flight = "select cardinality(rota.enqueuers_in_flight())"
+    assert value(session, in_flight) == 0
+    enqueuer.execute("select rota.enqueue('work')")
+    assert value(session, in_flight) == 1
+    enqueuer.commit()
+    assert value(session, in_flight) == 0
+
+
 def test_a_wake_up_is_as_small_for_large_payloads_and_batches(
     connect: Connect,
 ) -> None:
@@ -444,7 +456,7 @@ class Storm:
         self.made: list[int] = []
         self.enqueued = [Event(), Event()]
         self.ended = Event()
-        self.deadline = time.monotonic() + 80
+        self.deadline = time.monotonic() + 3 * PATIENCE
 
     def tolerate(
         self, codes: str, call: Callable[..., Any], *arguments: Any
@@ -488,7 +500,7 @@ class Storm:
 
     def work(self, session: Session, dice: random.Random) -> None:
         while not self.ended.is_set():
-            worker = register(session, "300 milliseconds")
+            worker = register(session, "1 second")
             # Now and then a worker just vanishes with what it holds.
             while not self.ended.is_set() and dice.random() > 0.05:
                 if self.tolerate("RT007", self.turn, session, dice, worker):
@@ -578,7 +590,7 @@ class Storm:
 
     def play(self, session: Session, number: int) -> None:
         dice = random.Random(number)
-        session.execute("set lock_timeout = '10s'")
+        be_impatient(session)
         if number < 10:
             self.maintain(session)
         elif number < 16:
@@ -605,6 +617,7 @@ def test_everything_at_once_loses_nothing_and_deadlocks_nowhere(
 ) -> None:
     storm = Storm()
     observer = connect()
+    let_exchange_wait(observer)
     observer.execute(
         "select rota.alter_retry_policy('default', base => '10ms', cap => '50ms')"
     )

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sessions import (
+    be_impatient,
     claim,
     column,
     enqueue_many,
+    let_exchange_wait,
     meanwhile,
     register,
     rows,
@@ -18,7 +20,7 @@ from sessions import (
     wait_blocked,
     wait_expired,
 )
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -67,13 +69,14 @@ WAITING = {
 def lock_in_order(connect: Connect, verb: str, values: dict[str, int]) -> None:
     """Hold the higher job and see that the verb has the lower one while it waits."""
     observer, holder, session = connect(), connect(autocommit=False), connect()
+    let_exchange_wait(observer)
     holder.execute(LOCK, [[values["high"]]])
     both = [values["low"], values["high"]]
     with meanwhile(rows, session, verb, **values) as waiting:
         wait_blocked(observer, session)
         assert column(observer, FREE, ids=both) == []
         holder.rollback()
-        assert waiting.result(10)
+        assert waiting.result(PATIENCE)
 
 
 @pytest.mark.parametrize("verb", RUNNING.values(), ids=RUNNING)
@@ -105,6 +108,7 @@ def test_an_exchange_holds_its_worker_before_it_waits_for_jobs(
 ) -> None:
     """As deregister_worker does: in another order the two could deadlock."""
     observer, holder, session = connect(), connect(autocommit=False), connect()
+    let_exchange_wait(observer)
     (job,) = enqueue_many(observer, 1)
     worker = register(observer)
     assert claim(observer, worker) == [(job, 1)]
@@ -120,7 +124,7 @@ def test_an_exchange_holds_its_worker_before_it_waits_for_jobs(
         wait_blocked(observer, session)
         assert column(observer, free, worker=worker) == []
         holder.rollback()
-        assert waiting.result(10)
+        assert waiting.result(PATIENCE)
 
 
 def test_batches_with_the_same_keys_queue_up(connect: Connect) -> None:
@@ -138,14 +142,14 @@ def test_batches_with_the_same_keys_queue_up(connect: Connect) -> None:
         with meanwhile(column, other, batch, keys=["a", "b", "c"]) as second:
             wait_blocked(observer, other)
             holder.commit()
-            ids, again = first.result(10), second.result(10)
+            ids, again = first.result(PATIENCE), second.result(PATIENCE)
     assert ids == again[::-1]
     assert len(set(ids)) == 3
 
 
 def test_nothing_waits_for_a_job_that_an_operator_holds(connect: Connect) -> None:
     operator, session = connect(autocommit=False), connect()
-    session.execute("set lock_timeout = '100ms'")
+    be_impatient(session)
     held, mine, queued, *_ = enqueue_many(session, 6)
     lost = register(session, "100 milliseconds")
     worker = register(session)
@@ -157,7 +161,7 @@ def test_nothing_waits_for_a_job_that_an_operator_holds(connect: Connect) -> Non
     assert rows(session, "select from rota.heartbeat(%(worker)s)", worker=worker) == []
     assert claim(session, worker) == [(queued + 1, 1)]
     session.execute("select rota.complete_job(%s, 1)", [mine])
-    session.execute("select rota.fail_job(%s, 1, 'x')", [queued + 1])
+    session.execute("select rota.fail_job(%s, 1, 'x', delay => '1 h')", [queued + 1])
     session.execute("select rota.enqueue(kind => 'work')")
     assert rows(
         session,
@@ -211,8 +215,8 @@ def test_a_replay_and_the_end_of_jobs_with_its_keys_do_not_deadlock(
                 )
             )
             holder.rollback()
-            assert completed.result(10)
-            assert dead[1][0] in replayed.result(10)
+            assert completed.result(PATIENCE)
+            assert dead[1][0] in replayed.result(PATIENCE)
 
 
 def test_batches_that_replace_jobs_made_meanwhile_do_not_deadlock(
@@ -235,6 +239,6 @@ def test_batches_that_replace_jobs_made_meanwhile_do_not_deadlock(
         with meanwhile(rows, late, batch, keys=["a", "c"], lengths=[2]) as second:
             wait_blocked(observer, late)
             holder.rollback()
-            made, again = first.result(10), second.result(10)
+            made, again = first.result(PATIENCE), second.result(PATIENCE)
     assert [made[0][0], made[2][0]] == [job for job, _ in again]
     assert sorted(is_new for _, is_new in (*made, *again)) == [False] * 3 + [True] * 2

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 IS_LONG = settings.get_current_profile_name() == "long"
 
 
-@pytest.mark.timeout(0 if IS_LONG else 600)
+@pytest.mark.timeout(0 if IS_LONG else 900)
 def test_every_history_is_one_that_the_model_allows(connect: Connect) -> None:
     History.database = Database(connect)
     run_state_machine_as_test(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sessions import claim, register, rows, value
+from sessions import be_impatient, claim, register, rows, value
 
 if TYPE_CHECKING:
     from conftest import Connect
+    from sessions import Session
 
-IMPATIENT = "-c lock_timeout=200ms"
+
+def impatient(connect: Connect) -> Session:
+    session = connect()
+    be_impatient(session)
+    return session
 
 
 def test_an_operator_who_pauses_a_queue_does_not_hold_up_maintain(
     connect: Connect,
 ) -> None:
-    session, operator = connect(options=IMPATIENT), connect(autocommit=False)
+    session, operator = impatient(connect), connect(autocommit=False)
     session.execute("select rota.create_queue('brief', retention => '1 hour')")
     session.execute("select rota.enqueue('k', delay => '1 microsecond')")
     value(operator, "select rota.pause_queue('brief')")
@@ -31,7 +36,7 @@ def test_an_operator_who_pauses_a_queue_does_not_hold_up_maintain(
 
 
 def test_a_replay_that_does_not_get_its_key_holds_up_nobody(connect: Connect) -> None:
-    session, operator = connect(options=IMPATIENT), connect(autocommit=False)
+    session, operator = impatient(connect), connect(autocommit=False)
     enqueue = "select rota.enqueue('k', idempotency_key => 'key')"
     worker = register(session)
     dead = value(session, enqueue)
@@ -50,7 +55,7 @@ def test_a_replay_that_does_not_get_its_key_holds_up_nobody(connect: Connect) ->
 def test_a_retry_policy_that_is_being_changed_can_be_given_to_a_queue(
     connect: Connect,
 ) -> None:
-    session, operator = connect(options=IMPATIENT), connect(autocommit=False)
+    session, operator = impatient(connect), connect(autocommit=False)
     session.execute("select rota.create_retry_policy('late')")
     operator.execute("select rota.alter_retry_policy('late', base => '1 hour')")
     session.execute("select rota.alter_queue('default', retry_policy => 'late')")
@@ -59,7 +64,7 @@ def test_a_retry_policy_that_is_being_changed_can_be_given_to_a_queue(
 
 
 def test_two_reapers_do_not_wait_for_each_other(connect: Connect) -> None:
-    session, other = connect(options=IMPATIENT), connect(autocommit=False)
+    session, other = impatient(connect), connect(autocommit=False)
     worker = register(session)
     session.execute("update rota.worker set lost_at = clock_timestamp()")
     reap = "select r.worker_count from rota.reap_workers() as r"

@@ -74,7 +74,7 @@ def test_each_way_to_install_is_shown() -> None:
     assert len(BLOCKS) == 3
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_blocks_do_what_they_say(
     programs: Path, empty_dsn: str, extension_dsn: str, tmp_path: Path
 ) -> None:

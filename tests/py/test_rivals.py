@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from sessions import column, meanwhile, rows, value, wait_blocked
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -111,8 +112,8 @@ def test_of_two_that_create_a_schedule_one_does(
         wait_blocked(observer, second)
         first.commit()
         if outcome:
-            assert waiting.result(10) == [(outcome,)]
+            assert waiting.result(PATIENCE) == [(outcome,)]
         else:
             with pytest.raises(psycopg.errors.DuplicateObject):
-                waiting.result(10)
+                waiting.result(PATIENCE)
     assert column(observer, "select expression from rota.schedule") == ["@daily"]

@@ -19,6 +19,7 @@ from psycopg.rows import dict_row
 
 import rota
 from rota import errors, records
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -264,7 +265,7 @@ def run(*arguments: str, dsn: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "rota", *arguments, "--dsn", dsn],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

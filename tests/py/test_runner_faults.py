@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from rota import schema
 from rota.connections import Backoff
 from rota.demo.server import ServerError, server
 from runner_process import Bench, Runner
+from sessions import let_exchange_wait
 from waiting import wait_until
 
 if TYPE_CHECKING:
@@ -40,11 +42,16 @@ def sessions(bench: Bench) -> list[tuple[str, bool]]:
     ).fetchall()
 
 
+def complaints(runner: Runner) -> int:
+    """Count what it said of its database; a line a second is what it may say."""
+    return runner.output.count("database away")
+
+
 def test_a_late_finish_after_a_stop_is_refused(bench: Bench) -> None:
     stalled = bench.ready()
     job = bench.enqueue("hold_thread", timeout=timedelta(hours=1))
     bench.begun(job)
-    stalled.signal(signal.SIGSTOP)
+    stalled.stop()
     bench.reaps(job)
     other = bench.ready()
     bench.begun(job, 2)
@@ -65,7 +72,7 @@ def test_a_handler_whose_lease_is_lost_is_told_to_end(bench: Bench) -> None:
     stalled = bench.ready()
     job = bench.enqueue("hold_deaf")
     bench.begun(job)
-    stalled.signal(signal.SIGSTOP)
+    stalled.stop()
     bench.reaps(job)
     stalled.signal(signal.SIGCONT)
     wait_until((bench.folder / f"cancelled-{job}").exists)
@@ -76,7 +83,8 @@ def test_a_handler_whose_lease_is_lost_is_told_to_end(bench: Bench) -> None:
 
 
 def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
-    runner = bench.ready("--lease", "20")
+    began = time.monotonic()
+    runner = bench.ready()
     jobs = [bench.enqueue("hold"), bench.enqueue("hold_thread")]
     for job in jobs:
         bench.begun(job)
@@ -87,7 +95,7 @@ def test_jobs_outlive_their_runners_connections(bench: Bench) -> None:
     for job in [*jobs, missed]:
         found = bench.reaches(job, "completed")
         assert (found["attempt"], found["execution"]) == (1, 1)
-    assert len(runner.output.splitlines()) < 20
+    assert complaints(runner) <= 1 + time.monotonic() - began
     wait_until(lambda: sorted(sessions(bench)) == [("idle", False)] * 2)
 
 
@@ -103,7 +111,9 @@ def proxy(bench: Bench) -> Iterator[CuttingProxy]:
 
 def test_jobs_in_a_lost_answer_come_back(bench: Bench, proxy: CuttingProxy) -> None:
     dsn = make_conninfo(bench.dsn, host=str(bench.folder), port=5432)
-    runner = bench.start("--lease", "60", "--concurrency", "2", dsn=dsn)
+    # What holds it up here is not to end of itself.
+    let_exchange_wait(bench.connection)
+    runner = bench.start("--concurrency", "2", dsn=dsn)
     runner.wait_for("registered as worker")
     held = bench.enqueue("hold")
     bench.begun(held)
@@ -126,7 +136,7 @@ def test_a_completion_whose_answer_is_lost_is_sent_again(
     bench: Bench, proxy: CuttingProxy, is_carried_out: bool
 ) -> None:
     dsn = make_conninfo(bench.dsn, host=str(bench.folder), port=5432)
-    runner = bench.start("--lease", "60", dsn=dsn)
+    runner = bench.start(dsn=dsn)
     jobs = [bench.enqueue("hold") for _ in range(5)]
     for job in jobs:
         bench.begun(job)
@@ -149,6 +159,13 @@ def test_it_waits_for_a_database_that_is_not_there_yet(
     template = conninfo_to_dict(bench.dsn)["dbname"]
     with psycopg.connect(empty_dsn, autocommit=True) as admin:
         bench.connection.close()
+        wait_until(
+            lambda: (
+                not admin.execute(
+                    "select from pg_stat_activity where datname = %s", [template]
+                ).fetchall()
+            )
+        )
         admin.execute(
             sql.SQL("create database {} template {}").format(
                 sql.Identifier(name), sql.Identifier(str(template))
@@ -262,45 +279,19 @@ def test_a_running_job_is_told_to_end(bench: Bench, kind: str, state: str) -> No
     bench.reaches(bench.enqueue("echo"), "completed")
 
 
-def test_a_busy_runner_keeps_a_third_of_its_lease(bench: Bench) -> None:
-    for _ in range(2):
-        bench.ready("--concurrency", "2", "--lease", "2")
-    jobs = [
-        bench.enqueue("burn", payload={"seconds": 7}),
-        bench.enqueue("burn", payload={"seconds": 7}),
-        bench.enqueue("hold"),
-    ]
-    left = (
-        "select min((lease_expires_at - clock_timestamp()) / extract(epoch from lease))"
-        " from rota.worker_status where state in ('alive', 'expired')"
-    )
-    shares: list[timedelta] = []
-
-    def are_burnt() -> bool:
-        row = bench.connection.execute(left).fetchone()
-        assert row
-        shares.append(row[0])
-        return all(bench.job(job)["state"] == "completed" for job in jobs[:2])
-
-    wait_until(are_burnt)
-    assert min(shares) > timedelta(seconds=1) / 3
-    bench.go()
-    bench.reaches(jobs[2], "completed")
-    for job in jobs:
-        assert bench.outcomes(job) == ["completed"]
-
-
 def test_a_delay_may_be_longer_than_the_lease(bench: Bench) -> None:
-    for _ in range(3):
-        bench.ready("--lease", "0.5")
-    job = bench.enqueue("echo", delay=timedelta(seconds=2))
-
-    def is_completed() -> bool:
-        bench.connection.execute("select rota.maintain()")
-        return bool(bench.job(job)["state"] == "completed")
-
-    wait_until(is_completed)
-    found = bench.job(job)
+    runners = [bench.ready() for _ in range(3)]
+    job = bench.enqueue("echo", delay=timedelta(hours=1))
+    bench.connection.execute(
+        "update rota.worker set lease_expires_at = clock_timestamp()"
+    )
+    for runner in runners:
+        wait_until(lambda: runner.output.count("registered as worker") > 1)  # noqa: B023
+    assert bench.job(job)["execution"] == 0
+    bench.connection.execute(
+        "update rota.job set run_at = clock_timestamp() + interval '1 second'"
+    )
+    found = bench.reaches(job, "completed")
     assert found["claimed_at"] >= found["run_at"]
     assert found["execution"] == 1
     assert bench.outcomes(job) == ["completed"]
@@ -322,7 +313,8 @@ def test_a_server_may_be_away_at_the_start_and_later(tmp_path: Path) -> None:
             schema.install(session)
     except ServerError as error:
         pytest.skip(f"this test starts servers of its own: {error}")
-    runner = Runner(dsn, tmp_path / "runner.log", "--lease", "60")
+    began = time.monotonic()
+    runner = Runner(dsn, tmp_path / "runner.log")
     try:
         runner.wait_for("database away")
         with serving(tmp_path), psycopg.connect(dsn, autocommit=True) as session:
@@ -341,21 +333,9 @@ def test_a_server_may_be_away_at_the_start_and_later(tmp_path: Path) -> None:
             bench.reaches(bench.enqueue("echo"), "completed")
             runner.signal(signal.SIGTERM)
             assert runner.exit_code() == 0
-        assert len(runner.output.splitlines()) < 30
+        assert complaints(runner) <= 1 + time.monotonic() - began
     finally:
         runner.kill()
-
-
-def test_a_delayed_job_does_not_wait_for_the_poll(bench: Bench) -> None:
-    bench.ready("--poll", "60", "--lease", "180")
-    job = bench.enqueue("echo", delay=timedelta(seconds=1.5))
-    bench.reaches(job, "completed")
-    row = bench.connection.execute(
-        "select claimed_at - run_at < '1 second' and claimed_at >= run_at"
-        " from rota.jobs where id = %s",
-        [job],
-    ).fetchone()
-    assert row == (True,)
 
 
 def _fill_with_slow_after_fast(bench: Bench, slow_count: int) -> None:
@@ -380,19 +360,38 @@ def _count(bench: Bench, state: str) -> int:
 
 
 def test_no_runner_keeps_jobs_that_another_could_run(bench: Bench) -> None:
-    _fill_with_slow_after_fast(bench, 200)
-    options = ("--lease", "60", "--poll", "60")
-    bench.ready(*options, "--concurrency", "3")
-    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 3)
-    wait_until(lambda: (_count(bench, "running"), _count(bench, "queued")) == (3, 197))
-    handed_back = bench.connection.execute(
-        "select count(*) from rota.executions where outcome = 'released'"
-    ).fetchone()
-    assert handed_back != (0,)  # or this would prove nothing
-    bench.ready(*options, "--concurrency", "197")
-    wait_until(lambda: len(list(bench.folder.glob("begun-*"))) == 200)
+    bench.ready("--poll", "600", "--concurrency", "3")
+    rounds = 0
+
+    def have_begun(count: int) -> bool:
+        begun = len(list(bench.folder.glob("begun-*")))
+        return begun == 200 * (rounds - 1) + count
+
+    def has_handed_back() -> bool:
+        """Let it come to slow jobs while it fetches ahead for fast ones.
+
+        It may have come to them at a bad moment, when nothing was fast.
+        """
+        nonlocal rounds
+        if rounds:
+            bench.go()
+            wait_until(lambda: _count(bench, "completed") == 200 * rounds)
+            bench.stay()
+        rounds += 1
+        _fill_with_slow_after_fast(bench, 200)
+        wait_until(lambda: have_begun(3))
+        left = (3, 197)
+        wait_until(lambda: (_count(bench, "running"), _count(bench, "queued")) == left)
+        handed_back = bench.connection.execute(
+            "select from rota.executions where outcome = 'released'"
+        )
+        return handed_back.fetchone() is not None
+
+    wait_until(has_handed_back)
+    bench.ready("--poll", "600", "--concurrency", "197")
+    wait_until(lambda: have_begun(200))
     bench.go()
-    wait_until(lambda: _count(bench, "completed") == 200)
+    wait_until(lambda: _count(bench, "completed") == 200 * rounds)
     assert bench.connection.execute(
         "select count(*) from rota.jobs where attempt <> 1"
     ).fetchone() == (0,)

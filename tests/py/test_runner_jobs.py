@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 import logging
 import re
@@ -20,9 +21,10 @@ from psycopg import sql
 
 import rota
 from rota import logs, protocol, records
+from rota.connections import Effects
 from rota.session import Session
 from rota.text import NotJson, json_text, storable, traceback_text
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -297,7 +299,9 @@ def test_what_was_written_with_a_job_is_there_when_it_runs(
     place.app.handler("look")(look)
     asyncio.run(serve())
     assert missed == []
-    assert place.value("select count(*) from rota.executions") == 200
+    # What was fetched ahead and could not be begun at once went back.
+    run = "select count(*) from rota.executions where outcome <> 'released'"
+    assert place.value(run) == 200
 
 
 def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
@@ -316,6 +320,37 @@ def test_effects_of_a_block_that_raises_are_undone(place: Place) -> None:
     assert place.run(coroutine)[0] == "scheduled"
     assert place.run(function)[0] == "dead"
     assert place.value("select count(*) from effect") == 0
+
+
+def test_a_connection_that_turned_out_read_only_is_not_lent_again(
+    place: Place,
+) -> None:
+    """It was opened while the server was, and would fail every job from then on."""
+    read_only = "set session characteristics as transaction read only"
+    create = "create table {} ()"
+
+    async def use_both() -> None:
+        effects = Effects(place.dsn, 1, None)
+        with effects.connection() as connection:
+            connection.execute(read_only)
+        with (
+            pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+            effects.connection() as connection,
+        ):
+            connection.execute(create.format("one").encode())
+        with effects.connection() as connection:
+            connection.execute(create.format("one").encode())
+        async with effects.connection_async() as other:
+            await other.execute(read_only)
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            async with effects.connection_async() as other:
+                await other.execute(create.format("two").encode())
+        async with effects.connection_async() as other:
+            await other.execute(create.format("two").encode())
+        await effects.close()
+
+    asyncio.run(use_both())
+    assert place.value("select count(*) from pg_class where relname in ('one', 'two')")
 
 
 def test_a_lost_lease_undoes_the_effects(place: Place) -> None:
@@ -375,8 +410,9 @@ def test_the_listener_is_replaced_and_what_it_missed_is_run(
     find = (
         "select pid from pg_stat_activity"
         " where query ~ 'enqueuers_in_flight' and pid <> pg_backend_pid()"
+        " and datname = current_database()"
     )
-    kill = f"select pg_terminate_backend(pid, 5000) from ({find}) as listener"
+    kill = f"select pg_terminate_backend(pid, 60000) from ({find}) as listener"
     place.app.handler("echo")(lambda job: job.payload)
 
     def miss_one() -> None:
@@ -482,7 +518,7 @@ def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(
     @place.app.handler("hold")
     def hold(_job: rota.Job) -> bool:
         has_begun.set()
-        return may_end.wait(60)
+        return may_end.wait(PATIENCE)
 
     place.app.handler("echo")(lambda job: job.payload)
 
@@ -492,7 +528,7 @@ def test_a_pause_lets_what_runs_finish_and_a_resumption_wakes(
 
     def pause_and_resume() -> None:
         rota.enqueue(place.connection, "hold")
-        assert has_begun.wait(60)
+        assert has_begun.wait(PATIENCE)
         place.connection.execute("select rota.pause_queue('default')")
         for _ in range(2):
             rota.enqueue(place.connection, "echo")
@@ -565,7 +601,7 @@ def test_the_runners_own_clock_may_be_wrong(
 
     asyncio.run(serve())
     assert place.value("select claimed_at >= run_at from rota.jobs")
-    assert place.value("select claimed_at < created_at + '30 s' from rota.jobs")
+    assert place.value("select claimed_at < created_at + '30 min' from rota.jobs")
 
 
 def test_the_package_never_asks_what_time_it_is() -> None:
@@ -579,19 +615,29 @@ def test_the_package_never_asks_what_time_it_is() -> None:
 def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[str] = []
     asked_at: list[float] = []
     call: Any = protocol.Call.ask
 
     async def counted(self: Any, connection: Any) -> Any:
+        asked.append(self.sql)
         asked_at.append(time.monotonic())
         return await call(self, connection)
 
     monkeypatch.setattr(protocol.Call, "ask", counted)
 
+    def since() -> list[float]:
+        """When it asked from its first look on after it had lain down."""
+        (down, *_) = [n for n, s in enumerate(asked) if "in_flight" in s] or [0]
+        (look, *_) = [
+            n for n, s in enumerate(asked) if "rota.exchange" in s and 0 < down < n
+        ] or [len(asked)]
+        return asked_at[look:]
+
     async def idle() -> None:
         worker = rota.Worker(place.app, place.dsn)
         work = asyncio.create_task(worker.run())
-        while len(asked_at) < 10:  # noqa: ASYNC110 - it has no event to wait for
+        while len(since()) < 4:  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.05)
         worker.drain()
         await work
@@ -608,8 +654,77 @@ def test_an_idle_runner_asks_less_than_once_a_second_and_writes_nothing(
     asyncio.run(idle())
     wait_until(lambda: place.value(alone))
     assert place.value(written) == before
-    first = 6  # after two for each of: it begins, it says that it sleeps, it looks
-    assert asked_at[9] - asked_at[first] >= 9 - first
+    first, _, _, last, *_ = since()
+    assert last - first >= 3
+
+
+def test_a_busy_runner_renews_its_lease_in_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a third of it left: three times that in a row, on a machine that lets it."""
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 600)
+    seconds = 3.0
+    begun: list[int] = []
+    may_end = threading.Event()
+
+    def burn(job: rota.Job) -> None:
+        begun.append(job.id)
+        while not may_end.is_set():
+            sum(range(1000))
+
+    place.app.handler("burn")(burn)
+    for _ in range(2):
+        rota.enqueue(place.connection, "burn")
+    beats: list[float] = []
+
+    def are_in_time() -> bool:
+        beat = "select extract(epoch from heartbeat_at)::float from rota.worker"
+        if (at := place.value(beat)) not in beats:
+            beats.append(at)
+        gaps = [after - before for before, after in itertools.pairwise(beats)]
+        return len(gaps) >= 3 and max(gaps[-3:]) < seconds * 2 / 3
+
+    def see_beats() -> None:
+        wait_until(lambda: len(begun) == 2)
+        wait_until(are_in_time)
+
+    async def serve() -> None:
+        lease = timedelta(seconds=seconds)
+        worker = rota.Worker(place.app, place.dsn, concurrency=2, lease=lease)
+        work = asyncio.create_task(worker.run())
+        try:
+            await asyncio.to_thread(see_beats)
+        finally:
+            may_end.set()
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    outcomes = place.connection.execute("select outcome from rota.executions")
+    assert outcomes.fetchall() == [("completed",)] * 2
+
+
+def test_a_delayed_job_does_not_wait_for_the_poll(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.worker.MAINTENANCE_SECONDS", 3600)
+    long = timedelta(hours=1)
+    place.app.handler("echo")(lambda job: job.payload)
+
+    def see_it_done() -> None:
+        job = rota.enqueue(place.connection, "echo", delay=timedelta(seconds=1.5))
+        state = f"select state from rota.jobs where id = {job}"
+        wait_until(lambda: place.value(state) == "completed")
+
+    async def serve() -> None:
+        worker = rota.Worker(place.app, place.dsn, lease=long, poll=long)
+        work = asyncio.create_task(worker.run())
+        await asyncio.to_thread(see_it_done)
+        worker.drain()
+        assert await work == 0
+
+    asyncio.run(serve())
+    assert place.value("select claimed_at >= run_at from rota.jobs")
 
 
 def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
@@ -617,22 +732,18 @@ def test_a_drain_hands_back_at_once_what_was_fetched_ahead(
 ) -> None:
     """Though the grace time is long, and no job is ever too long in line."""
     monkeypatch.setattr("rota.worker.PATIENCE_SECONDS", 3600)
+    monkeypatch.setattr("rota.pace.Pace.expected", 100)
     long = timedelta(minutes=30)
     go = asyncio.Event()
     begun: list[int] = []
-
-    async def fast(_job: rota.Job) -> None:
-        pass
 
     async def slow(job: rota.Job) -> None:
         begun.append(job.id)
         await go.wait()
 
-    place.app.handler("fast")(fast)
     place.app.handler("slow")(slow)
-    jobs = [rota.NewJob(kind=k) for k in ["fast"] * 2000 + ["slow"] * 200]
-    rota.enqueue_jobs(place.connection, jobs)
-    running = "select count(*) from rota.jobs where state = 'running' and kind = 'slow'"
+    rota.enqueue_jobs(place.connection, [rota.NewJob(kind="slow")] * 200)
+    running = "select count(*) from rota.jobs where state = 'running'"
 
     async def until(holds: Callable[[int], bool]) -> None:
         await asyncio.to_thread(wait_until, lambda: holds(place.value(running)))
@@ -786,7 +897,7 @@ def test_handlers_deaf_to_their_cancellation_do_not_make_a_runner_ask_all_the_ti
         await asyncio.to_thread(wait_until, lambda: len(begun) == count)
         place.connection.execute("select count(*) from rota.cancel_jobs(%s)", [jobs])
         for _ in range(count):
-            assert await asyncio.to_thread(told.acquire, timeout=30)
+            assert await asyncio.to_thread(told.acquire, timeout=PATIENCE)
         asked_before = len(asked)
         await asyncio.sleep(lease.total_seconds())
         assert len(asked) - asked_before < 30

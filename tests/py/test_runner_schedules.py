@@ -11,7 +11,7 @@ import pytest
 
 import rota
 from sessions import column, rows, value
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from conftest import Connect
@@ -81,7 +81,8 @@ def test_fires_do_not_wait_for_a_poll(dsn: str, connect: Connect) -> None:
             lambda: value(
                 session,
                 "select count(*) from pg_locks where locktype = 'advisory' "
-                "and mode = 'ShareLock' and objsubid = 2",
+                "and mode = 'ShareLock' and objsubid = 2 and database = "
+                "(select oid from pg_database where datname = current_database())",
             )
         )
         # The runner sleeps by now, with nothing due; the schedule has to wake it.
@@ -89,7 +90,7 @@ def test_fires_do_not_wait_for_a_poll(dsn: str, connect: Connect) -> None:
         wait_until(lambda: len(seen) >= 4)
     finally:
         loop.call_soon_threadsafe(worker.drain)
-        thread.join(30)
+        thread.join(PATIENCE)
         loop.close()
 
     assert all(one["schedule"]["name"] == "s" for one in seen)

@@ -19,6 +19,7 @@ from rota.pace import BRISK_RATE, CALM_RATE, MOST, Pace
 from rota.records import ClaimedJob, Completed, Returned
 from rota.slots import Slots
 from rota.worker import PATIENCE_SECONDS
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -65,7 +66,7 @@ class Line:
         )
 
     async def end(self) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while self.slots.running_count:  # noqa: ASYNC110 - it has no event for this
                 await asyncio.sleep(0)
 

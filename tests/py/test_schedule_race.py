@@ -13,7 +13,7 @@ import pytest
 
 from cron_random import seed
 from sessions import column, meanwhile, rows, together, value, wait_blocked
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from threading import Barrier
@@ -47,7 +47,7 @@ def set_clock(session: Session, at: datetime) -> None:
     session.execute("insert into public.clock values (%s)", [at])
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_five_maintainers_make_one_job_for_every_second_of_a_day(
     dsn: str, connect: Connect
 ) -> None:
@@ -112,14 +112,14 @@ def test_five_maintainers_make_one_job_for_every_second_of_a_day(
         with has_moved:
             has_moved.notify_all()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
 
     assert value(session, "select count(*) from rota.jobs") == 86_400
     assert not rows(session, _WRONG, first=START + timedelta(seconds=1), last=end)
     assert value(session, "select missed_count from rota.schedule") == 0
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(900)
 def test_five_maintainers_make_one_job_for_every_second_of_a_real_minute(
     dsn: str, connect: Connect
 ) -> None:
@@ -131,15 +131,15 @@ def test_five_maintainers_make_one_job_for_every_second_of_a_real_minute(
     last = anchor + timedelta(seconds=60)
 
     def maintain(mine: Session, _number: int, _barrier: Barrier) -> None:
-        while True:
-            due_in, is_over = rows(
+        is_over = False
+        while not is_over:
+            # Asked first: who ends has done a round since then.
+            is_over = value(mine, "select clock_timestamp() >= %(last)s", last=last)
+            due_in = value(
                 mine,
-                "select extract(epoch from m.next_due_at - clock_timestamp())::float, "
-                "clock_timestamp() >= %(last)s from rota.maintain() as m",
-                last=last,
-            )[0]
-            if is_over:
-                return
+                "select extract(epoch from m.next_due_at - clock_timestamp())::float "
+                "from rota.maintain() as m",
+            )
             # As runners do: until the next fire, not until the next tick.
             time.sleep(max(0.0, due_in))
 
@@ -179,7 +179,7 @@ def test_a_schedule_in_the_hands_of_one_session_is_passed_over_by_the_others(
         with meanwhile(rows, other, "select rota.pause_schedule('s')") as paused:
             wait_blocked(session, other)
             holder.commit()
-            assert paused.result(30) == [(True,)]
+            assert paused.result(PATIENCE) == [(True,)]
     assert value(session, "select rota.materialize_schedules()") == 0
     assert value(session, "select count(*) from rota.jobs") == 2
 
@@ -191,7 +191,7 @@ def test_a_session_that_dies_after_firing_loses_nothing(connect: Connect) -> Non
     session.execute("update public.clock set at = at + interval '1 minute'")
     dying = connect(autocommit=False)
     assert value(dying, "select rota.materialize_schedules()") == 1
-    session.execute("select pg_terminate_backend(%s, 10000)", [dying.info.backend_pid])
+    session.execute("select pg_terminate_backend(%s, 60000)", [dying.info.backend_pid])
     assert value(session, "select rota.materialize_schedules()") == 1
     assert value(session, "select count(*) from rota.jobs") == 1
 

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rota import schema, scripts
 from rota.demo.server import bindir
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,6 +122,7 @@ def test_of_two_installations_at_once_one_wins(
                 observer.execute(
                     "select from pg_stat_activity"
                     " where application_name = 'second' and wait_event_type = 'Lock'"
+                    " and datname = current_database()"
                 ).fetchone()
                 is not None
             )
@@ -133,7 +134,7 @@ def test_of_two_installations_at_once_one_wins(
             wait_until(is_second_waiting)
         finally:
             empty.execute("commit" if is_first_kept else "rollback")
-        assert second.result(60) == ("refused" if is_first_kept else "installed")
+        assert second.result(PATIENCE) == ("refused" if is_first_kept else "installed")
     assert schema.installed_version(empty) == schema.version()
 
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from rota.demo.server import ServerError, server, stop_command
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 OWNER = """
 import sys
@@ -83,7 +83,7 @@ def test_nothing_is_left_when_the_owner_is_killed(number: signal.Signals) -> Non
         folder = folder_of(owner.stdout.readline().strip())
         pids = pids_of(folder)
         owner.send_signal(number)
-        owner.wait(30)
+        owner.wait(PATIENCE)
         wait_until_gone(folder, pids)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_left_when_a_child_outlives_the_owner() -> None:
         folder = folder_of(dsn)
         pids = pids_of(folder)
         owner.kill()
-        owner.wait(30)
+        owner.wait(PATIENCE)
         try:
             wait_until_gone(folder, pids)
             assert is_running(int(child))

@@ -20,8 +20,8 @@ from every_state import content, fill, go_on, ordered, states
 from releases import NoHistory, environment, install_sql
 from rota import schema, scripts
 from runner_process import Runner
-from sessions import column, results, rows, value
-from waiting import wait_until
+from sessions import column, let_exchange_wait, results, rows, value
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def old_sql(version: str) -> str:
 
 
 def upgrade(session: psycopg.Connection[Any]) -> str:
-    return schema.upgrade(session, patience=timedelta(seconds=30))
+    return schema.upgrade(session, patience=timedelta(seconds=PATIENCE))
 
 
 @pytest.fixture(params=RELEASES)
@@ -98,6 +98,17 @@ def count_completed(session: Session) -> int:
     return int(value(session, "select count(*) from rota.archive"))
 
 
+def run_once(session: Session) -> int:
+    """Count the jobs that were completed, and see that none was begun twice.
+
+    What was fetched ahead and could not be begun at once has gone back, uncharged.
+    """
+    outcomes = column(session, "select distinct outcome from rota.executions")
+    assert {*outcomes} - {"released"} == {"completed"}
+    assert column(session, "select distinct attempt from rota.archive") == [1]
+    return count_completed(session)
+
+
 @contextlib.contextmanager
 def running(
     dsn: str, log: Path, own: Mapping[str, str] = os.environ
@@ -128,7 +139,7 @@ def test_runners_of_either_age_work_on_an_upgraded_schema(
     with running(empty_dsn, tmp_path / "log", own) as runner:
         wait_until(lambda: count_completed(old) == 500)
         drain(runner)
-    assert value(old, "select sum(execution) from rota.archive") == 500
+    assert run_once(old) == 500
     assert column(old, "select version from rota.worker_status") == [
         schema.version() if release == "this" else None
     ]
@@ -165,6 +176,7 @@ def test_an_upgrade_under_load_loses_nothing_and_disturbs_nobody(
     """Sessions that were there before go on: old plans, old bodies, old functions."""
     installed = schema.installed_version(old)
     assert installed
+    let_exchange_wait(old)  # however long the upgrade locks the tables
     stop = threading.Event()
 
     def enqueue_on(session: Session) -> tuple[list[int], float]:
@@ -200,12 +212,12 @@ def test_an_upgrade_under_load_loses_nothing_and_disturbs_nobody(
         stop.set()
         enqueued = results(enqueuers)
         jobs = sorted(job for made, _ in enqueued for job in made)
-        wait_until(lambda: count_completed(old) == len(jobs), 60)
+        wait_until(lambda: count_completed(old) == len(jobs))
         for runner in runners:
             drain(runner)
 
     assert column(old, "select id from rota.archive order by id") == jobs
-    assert value(old, "select max(execution) from rota.archive") == 1
+    assert run_once(old) == len(jobs)
     longest_claim = value(
         old,
         "select extract(epoch from max(gap)) from (select finished_at -"

@@ -17,7 +17,7 @@ from psycopg import errors
 from dumps import restore, run, schema_dump
 from rota import schema, scripts
 from sessions import Session, column, enqueue_many, rows, value, wait_blocked
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def role(installed: Session) -> Iterator[str]:
     installed.execute(f"drop role {name}".encode())
 
 
-def upgrade(session: Session, seconds: float = 30) -> str:
+def upgrade(session: Session, seconds: float = PATIENCE) -> str:
     return schema.upgrade(session, patience=timedelta(seconds=seconds))
 
 
@@ -127,8 +127,8 @@ def test_a_call_that_runs_while_its_functions_are_replaced_ends_well(
             wait_until(lambda: schema.installed_version(observer) == NEXT)
         finally:
             holder.execute("select pg_advisory_unlock(1)")
-        assert call.result(30)
-        upgraded.result(30)
+        assert call.result(PATIENCE)
+        upgraded.result(PATIENCE)
     assert functions(observer, "_longest_sleep") == []
 
 
@@ -258,7 +258,7 @@ def test_an_upgrade_gives_way_to_who_holds_a_table_and_tries_again(
     with ThreadPoolExecutor(1) as pool:
         upgraded = pool.submit(wait_and_upgrade)
         try:
-            assert tried.wait(30)
+            assert tried.wait(PATIENCE)
             wait_blocked(producer, installed)
             # It waits for the workers' table, not with the jobs'.
             enqueue_many(producer, 10)
@@ -267,7 +267,7 @@ def test_an_upgrade_gives_way_to_who_holds_a_table_and_tries_again(
             wait_blocked(producer, installed)
         finally:
             holder.execute("commit")
-        assert upgraded.result(30) != NEXT
+        assert upgraded.result(PATIENCE) != NEXT
     assert schema.installed_version(installed) == NEXT
 
 
@@ -294,7 +294,7 @@ def test_of_two_upgrades_at_once_both_find_it_done(connect: Connect) -> None:
                 wait_blocked(observer, session)
         finally:
             holder.execute("commit")
-        found = {future.result(30) for future in both}
+        found = {future.result(PATIENCE) for future in both}
     assert NEXT in found
     assert len(found) == 2
     assert schema.installed_version(observer) == NEXT

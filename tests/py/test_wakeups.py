@@ -15,7 +15,7 @@ import psycopg
 import rota
 from rota.worker import Worker
 from sessions import value
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 # A runner that misses a wake-up looks by itself after this long; a job that waited for
 # that has failed the test by then.
-POLL_SECONDS = 60
-DEADLINE_SECONDS = 20
+POLL_SECONDS = 10 * PATIENCE
 # How many runners say that they sleep.
 MARKS = """
     select count(*)
@@ -56,7 +55,7 @@ class Handled:
 
     def wait_for(self, job: int) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: job in self._ids, DEADLINE_SECONDS)
+            return self._changed.wait_for(lambda: job in self._ids, PATIENCE)
 
 
 @contextmanager
@@ -139,7 +138,7 @@ def test_a_busy_runner_is_not_marked_as_sleeping(
 
     @app.handler("hold")
     def hold(_job: Job) -> bool:
-        return may_end.wait(60)
+        return may_end.wait(PATIENCE)
 
     def is_unmarked() -> bool:
         session.execute("select rota.enqueue('hold')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,8 +11,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# For how many seconds to wait for what has to come: a slow machine is no failure.
+PATIENCE = float(os.environ.get("ROTA_TEST_PATIENCE", "120"))
 
-def wait_until(condition: Callable[[], T], deadline: float = 30.0) -> T:
+
+def wait_until(condition: Callable[[], T], deadline: float = PATIENCE) -> T:
     """Ask again and again until the answer is true, and return it.
 
     deadline: seconds after which the last answer is an AssertionError.

@@ -34,7 +34,9 @@ TESTS = Path(__file__).resolve().parents[1]
 # What part of the time each takes; what comes before the rest is to warm up.
 PHASES = {"warm-up": 0.1, "before": 0.25, "reader": 0.33, "after": 0.32}
 MOST_SAMPLES = 360
-DRAIN_SECONDS = 60.0
+FEWEST_SAMPLES = 4
+# At the end, a machine may be slow but not stand still.
+DRAIN_SECONDS = 120.0
 # In less time than this, nothing can be said of growth.
 MINUTES_TO_JUDGE = 10
 
@@ -54,15 +56,13 @@ class Soak:
 
     def go_through_phases(self) -> None:
         begun = time.monotonic()
-        end = begun
         for phase, part in PHASES.items():
-            end += part * self.seconds
             with contextlib.ExitStack() as stack:
                 if phase == "reader":
                     stack.enter_context(self._reader())
                 elif phase == "after":
                     self.session.execute("vacuum")
-                self._watch(phase, begun, end)
+                self._watch(phase, begun, part * self.seconds)
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[None]:
@@ -72,13 +72,17 @@ class Soak:
             reader.execute("select count(*) from rota.jobs")
             yield
 
-    def _watch(self, phase: str, begun: float, end: float) -> None:
+    def _watch(self, phase: str, begun: float, seconds: float) -> None:
+        """Take samples for so long, and never so few that there is no comparing."""
         gap = max(1.0, self.seconds / MOST_SAMPLES)
+        end = time.monotonic() + seconds
         since = minute = self._now()
-        self._look(phase, begun)
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(gap, left))
+        count = 0
+        while (left := end - time.monotonic()) > 0 or count < FEWEST_SAMPLES:
+            if count:
+                time.sleep(min(gap, left) if left > 0 else gap)
             self._look(phase, begun)
+            count += 1
             if (self._now() - minute).total_seconds() >= 60:
                 minute = self._end_minute(phase, minute)
         self._end_minute(phase, minute)
@@ -102,15 +106,17 @@ class Soak:
         return row[0]
 
     def drain(self) -> bool:
-        """Wait until the jobs are done; whether they are."""
-        deadline = time.monotonic() + DRAIN_SECONDS
-        live = "select count(*) from rota.jobs where state in {} and kind <> 'tick'"
-        states = "('scheduled', 'queued', 'running')"
-        while self._value(live.format(states)):
-            if time.monotonic() > deadline:
-                return False
+        """Wait until the jobs are done, as long as they get fewer; whether they are."""
+        live = (
+            "select count(*) from rota.jobs"
+            " where state in ('scheduled', 'queued', 'running') and kind <> 'tick'"
+        )
+        fewest, since = self._value(live), time.monotonic()
+        while fewest and time.monotonic() < since + DRAIN_SECONDS:
             time.sleep(0.2)
-        return True
+            if (count := self._value(live)) < fewest:
+                fewest, since = count, time.monotonic()
+        return not fewest
 
     def _value(self, query: str, *parameters: object) -> int:
         row = self.session.execute(query.encode(), parameters).fetchone()
@@ -178,7 +184,7 @@ def _start_runner(dsn: str, log: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [
                 *(sys.executable, "-m", "rota", "worker", "--app", "soak.app:app"),
-                *("--queues", QUEUE, "--concurrency", "20", "--lease", "30"),
+                *("--queues", QUEUE, "--concurrency", "20", "--lease", "120"),
                 *("--log-level", "warning", "--name", log.stem),
             ],
             cwd=TESTS,
@@ -224,7 +230,7 @@ def soak(options: argparse.Namespace) -> bool:
         is_drained = run.drain()
         for runner in runners:
             runner.terminate()
-        codes = [runner.wait(60) for runner in runners]
+        codes = [runner.wait(DRAIN_SECONDS) for runner in runners]
         lines = sum(len(log.read_text().splitlines()) for log in logs)
         growth = findings(run.samples, run.latencies)
         accounts = [

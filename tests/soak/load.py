@@ -17,6 +17,7 @@ QUEUE = "soak"
 GAP_SECONDS = 0.1
 # Cancelled so long after they were enqueued: some wait then, some run, some are done.
 CANCEL_SECONDS = 1.0
+JOIN_SECONDS = 120.0
 WEIGHTS = {
     "work": 62,
     "thread": 10,
@@ -53,7 +54,9 @@ class Load(threading.Thread):
     def end(self) -> None:
         """Enqueue no more; raises what went wrong meanwhile."""
         self._is_over.set()
-        self.join(60)
+        self.join(JOIN_SECONDS)
+        if self.is_alive():
+            raise TimeoutError("the load does not end")
         if self.trouble:
             raise self.trouble
 

@@ -157,7 +157,11 @@ def _schemas(connection: Connection, *, is_kept: bool) -> Iterator[None]:
 
 
 def _roles(connection: Connection) -> set[str]:
-    rows = connection.execute("select rolname from pg_roles where rolname ^@ 'rota_'")
+    """Say which of the roles that an installation makes are there."""
+    rows = connection.execute(
+        "select rolname from pg_roles where rolname in"
+        " ('rota_producer', 'rota_worker', 'rota_operator', 'rota_observer')"
+    )
     return {role for (role,) in rows}
 
 

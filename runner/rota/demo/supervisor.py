@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-START_LIMIT = 60.0  # seconds for initdb and the first "ready"
+START_LIMIT = 180.0  # seconds for initdb and the first "ready"
 STOP_LIMIT = 10.0  # seconds before a fast stop becomes an immediate one
 SOCKET_PATH_LIMIT = 80  # bytes for the folder: a socket's whole path fits in about 103
 

@@ -109,8 +109,8 @@ declare
     v_ids text;
 begin
     foreach v_statement in array array[
-        'create_retry_policy(''p'')',
-        'alter_retry_policy(''p'', jitter => ''full'')',
+        'create_retry_policy(''p'', jitter => ''none'')',
+        'alter_retry_policy(''p'', base => ''1 h'', jitter => ''fraction'')',
         'create_queue(''q'', retry_policy => ''p'', retention => ''1 h'')',
         'create_queue(''r'', retention => ''0'')',
         'alter_queue(''q'', max_attempts => 3)',
@@ -127,7 +127,7 @@ begin
         perform pg_temp.call('select rota.' || v_statement);
     end loop;
 
-    v_worker := pg_temp.call('select rota.register_worker(''w'')');
+    v_worker := pg_temp.call('select rota.register_worker(''w'', ''1 day'')');
     perform pg_temp.call(format('select rota.heartbeat(%s)', v_worker));
     perform pg_temp.call(format('select rota.claim_jobs(%s, ''{q}'', 7)', v_worker));
     for v_statement in

@@ -189,9 +189,24 @@ MUTANTS = (
             "set enable_seqscan = off\n"
             "set enable_bitmapscan = off\n"
             "set enable_hashjoin = off\n"
-            "set enable_mergejoin = off\n"
+            "set enable_mergejoin = on\n"
+            "set enable_nestloop = off\n"
         ),
         "",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
+    ),
+    Mutant(
+        "fail goes through all tokens for each job",
+        "sql/functions/40_finish/_judge_executions.sql",
+        "set enable_mergejoin = on\nset enable_nestloop = off\n",
+        "set enable_mergejoin = off\n",
+        ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
+    ),
+    Mutant(
+        "what comes back goes through all ids for each job",
+        "sql/functions/40_finish/_return_jobs.sql",
+        "set enable_mergejoin = on\nset enable_nestloop = off\n",
+        "set enable_mergejoin = off\n",
         ("tests/py/test_claim_plan.py::test_no_verb_reads_other_jobs_than_its_own",),
     ),
     Mutant(
@@ -225,8 +240,8 @@ MUTANTS = (
     Mutant(
         "a loss too many before a job is dead",
         "sql/functions/40_finish/_judge_executions.sql",
-        "h.lost_count + 1 >= h.max_lost",
-        "h.lost_count >= h.max_lost",
+        "h.lost_count + 1 >= (",
+        "h.lost_count >= (",
         ("tests/sql/60_maintain/test_reap_workers.sql",),
     ),
     Mutant(
@@ -680,8 +695,8 @@ MUTANTS = (
     Mutant(
         "a chosen delay is ignored",
         "sql/functions/40_finish/_judge_executions.sql",
-        "coalesce(h.delay, rota._retry_delay(h.policy_id, h.attempt))",
-        "rota._retry_delay(h.policy_id, h.attempt)",
+        "                    h.delay,\n",
+        "                    null,\n",
         ("tests/sql/40_finish/test_fail_jobs.sql",),
     ),
     Mutant(

@@ -13,17 +13,17 @@ add constraint job_state_fits check (
         when position is not null then 'queued'
         else 'scheduled'
     end
-),
+) not valid,
 add constraint job_running_is_held check (
     case
         when worker_id is null
             then coalesce(claimed_at, deadline_at, cancel_requested_at) is null
         else claimed_at is not null
     end
-),
+) not valid,
 add constraint job_attempt_in_range check (
     attempt <= least(max_attempts, execution) and least(attempt, lost_count) >= 0
-);
+) not valid;
 drop index rota.job_cancel_requested_idx;
 drop index rota.job_running_idx;
 create index job_running_idx on rota.job (worker_id, cancel_requested_at)

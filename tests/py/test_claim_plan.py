@@ -100,7 +100,7 @@ class Explained:
         return any(
             node["Node Type"] == "Nested Loop"
             and "Join Filter" in node
-            and {n.get("Relation Name") for n in nodes(node)} - {None} == {"job"}
+            and joined(node) == {"job"}
             for plan in self.plans
             for node in nodes(plan["Plan"])
         )
@@ -115,6 +115,15 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for child in plan.get("Plans", ()):
         yield from nodes(child)
+
+
+def joined(plan: dict[str, Any]) -> set[str]:
+    """Return the tables that a plan joins, without those its expressions look into."""
+    found = {plan["Relation Name"]} if "Relation Name" in plan else set()
+    for child in plan.get("Plans", ()):
+        if child["Parent Relationship"] in ("Outer", "Inner"):
+            found |= joined(child)
+    return found
 
 
 def way(scan: dict[str, Any]) -> str:

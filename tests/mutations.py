@@ -491,9 +491,36 @@ MUTANTS = (
     Mutant(
         "a worker with jobs is forgotten",
         "sql/functions/60_maintain/purge_workers.sql",
-        "        and not rota._has_running_jobs(w.id)",
+        " and not rota._has_running_jobs(w.id)",
         "",
         ("tests/sql/60_maintain/test_purge_workers.sql",),
+    ),
+    Mutant(
+        "the jobs of workers that live are looked for",
+        "sql/functions/60_maintain/purge_workers.sql",
+        "    where w.ended_at < v_before and not",
+        "    where not",
+        (
+            "tests/py/test_floors.py::"
+            "test_beside_an_open_snapshot_living_workers_are_not_looked_into",
+        ),
+    ),
+    Mutant(
+        "all requests to cancel are looked at again",
+        "sql/functions/30_run/_cancel_requests.sql",
+        "perform rota._raise_time_floor(v_name, v_first)",
+        "perform rota._raise_time_floor(v_name, '-infinity')",
+        (
+            "tests/py/test_floors.py::test_beside_an_open_snapshot"
+            "_requests_to_cancel_are_passed_over_once_ended",
+        ),
+    ),
+    Mutant(
+        "who asks to cancel is not waited for",
+        "sql/functions/40_finish/cancel_jobs.sql",
+        "    perform rota._enter_line();\n",
+        "",
+        ("tests/py/test_floors.py::test_a_request_to_cancel_committed_late_is_heard",),
     ),
     Mutant(
         "a floor does not wait for its horizon",
@@ -653,8 +680,8 @@ MUTANTS = (
     Mutant(
         "keys are purged before they expire",
         "sql/functions/60_maintain/purge_keys.sql",
-        "where e.expires_at <= rota._now()",
-        "where e.expires_at is not null",
+        "and e.expires_at <= rota._now()",
+        "",
         ("tests/sql/60_maintain/test_purge_keys.sql",),
     ),
     Mutant(

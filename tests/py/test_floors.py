@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -202,6 +203,72 @@ def test_beside_an_open_snapshot_a_claim_passes_over_no_more_than_ever(
     for _ in range(steps):
         step()
     assert wait_until(lambda: step() <= allowed)
+
+
+@pytest.fixture
+def snapshot(connect: Connect) -> Session:
+    """A session that keeps everything visible which is there now."""
+    watcher = connect(autocommit=False)
+    watcher.execute("set transaction isolation level repeatable read")
+    watcher.execute("select from rota.job")
+    return watcher
+
+
+@pytest.mark.usefixtures("snapshot")
+def test_beside_an_open_snapshot_requests_to_cancel_are_passed_over_once_ended(
+    claimer: Claimer, producer: Session
+) -> None:
+    def step() -> int:
+        enqueue(producer)
+        ((job, execution),) = claim(claimer.session, claimer.worker, 1)
+        producer.execute("select rota.cancel_jobs(array[%s::bigint])", [job])
+        count = touched(claimer, "rota.exchange(%s)", claimer.worker)
+        producer.execute("select rota.complete_job(%s, %s)", (job, execution))
+        return count
+
+    allowed = min(step() for _ in range(5)) + 20
+    for _ in range(300):
+        step()
+    assert wait_until(lambda: step() <= allowed)
+
+
+@pytest.mark.usefixtures("snapshot")
+def test_beside_an_open_snapshot_living_workers_are_not_looked_into(
+    claimer: Claimer, producer: Session
+) -> None:
+    def count() -> int:
+        return min(touched(claimer, "rota.purge_workers()") for _ in range(3))
+
+    allowed = count() + 20
+    enqueue(producer, 3000)
+    while jobs := claimer.claim(500):
+        producer.execute(
+            "select rota.complete_jobs(%s::bigint[], array_fill(1, %s))",
+            (jobs, [len(jobs)]),
+        )
+    assert count() <= allowed
+
+
+def test_a_request_to_cancel_committed_late_is_heard(
+    claimer: Claimer, producer: Session, connect: Connect
+) -> None:
+    """No floor is raised above it meanwhile, however often that is tried."""
+    late = connect(autocommit=False)
+    claimer.raise_floor(producer)
+    enqueue(producer)
+    ((job, _),) = claim(claimer.session, claimer.worker, 1)
+    late.execute("select rota.cancel_jobs(array[%s::bigint])", [job])
+    begun = time.monotonic()
+    while time.monotonic() < begun + 2:  # a floor is raised once a second
+        claimer.run(producer, 50)
+        claimer.session.execute("select rota.exchange(%s)", [claimer.worker])
+    late.commit()
+    told = rows(
+        claimer.session,
+        "select e.id from rota.exchange(%(worker)s) as e where e.event = 'cancel'",
+        worker=claimer.worker,
+    )
+    assert told == [(job,)]
 
 
 @pytest.mark.parametrize("claims_before", [0, 1])

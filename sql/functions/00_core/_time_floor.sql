@@ -1,4 +1,4 @@
-/* The same for what is found by time (p_name is due or deadline): no row with an
+/* The same for what is found by time (p_name says what): no row with an
 earlier instant exists or can appear, for all who write such rows read the clock after
 they have a transaction id. Since clocks may be set back, it is forgotten every
 minute. */

@@ -12,7 +12,7 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-    v_now constant timestamptz := rota._now();
+    v_now timestamptz;
     v_locked bigint[];
     v_running bigint[];
 begin
@@ -20,6 +20,8 @@ begin
         perform rota._raise_invalid('ids', 'must not be or contain null');
     end if;
 
+    perform rota._enter_line();
+    v_now := rota._now();
     select
         coalesce(array_agg(l.id), '{}'),
         coalesce(array_agg(l.id) filter (where l.state = 'running'), '{}')

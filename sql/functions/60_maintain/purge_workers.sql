@@ -9,13 +9,17 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+/* The instant is a value, not joined: a filter on the worker alone would come first and
+look for the jobs of each that lives. */
 declare
+    v_before constant timestamptz := (
+        select rota._now() - s.worker_retention
+        from rota.setting as s
+    );
     v_count integer;
 begin
     delete from rota.worker as w
-    using rota.setting as s
-    where w.ended_at < rota._now() - s.worker_retention
-        and not rota._has_running_jobs(w.id);
+    where w.ended_at < v_before and not rota._has_running_jobs(w.id);
     get diagnostics v_count = row_count;
     return v_count;
 end;

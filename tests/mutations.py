@@ -501,8 +501,7 @@ MUTANTS = (
         "    where w.ended_at < v_before and not",
         "    where not",
         (
-            "tests/py/test_floors.py::"
-            "test_beside_an_open_snapshot_living_workers_are_not_looked_into",
+            "tests/py/test_floors.py::test_beside_a_snapshot_living_workers_cost_nothing",
         ),
     ),
     Mutant(
@@ -511,8 +510,7 @@ MUTANTS = (
         "perform rota._raise_time_floor(v_name, v_first)",
         "perform rota._raise_time_floor(v_name, '-infinity')",
         (
-            "tests/py/test_floors.py::test_beside_an_open_snapshot"
-            "_requests_to_cancel_are_passed_over_once_ended",
+            "tests/py/test_floors.py::test_beside_a_snapshot_ended_cancellations_are_free",
         ),
     ),
     Mutant(

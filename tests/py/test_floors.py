@@ -215,7 +215,7 @@ def snapshot(connect: Connect) -> Session:
 
 
 @pytest.mark.usefixtures("snapshot")
-def test_beside_an_open_snapshot_requests_to_cancel_are_passed_over_once_ended(
+def test_beside_a_snapshot_ended_cancellations_are_free(
     claimer: Claimer, producer: Session
 ) -> None:
     def step() -> int:
@@ -233,7 +233,7 @@ def test_beside_an_open_snapshot_requests_to_cancel_are_passed_over_once_ended(
 
 
 @pytest.mark.usefixtures("snapshot")
-def test_beside_an_open_snapshot_living_workers_are_not_looked_into(
+def test_beside_a_snapshot_living_workers_cost_nothing(
     claimer: Claimer, producer: Session
 ) -> None:
     def count() -> int:

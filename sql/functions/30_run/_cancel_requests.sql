@@ -9,23 +9,25 @@ as $$
 declare
     v_name constant text := 'cancel_' || p_worker_id;
     v_floor constant timestamptz := rota._time_floor(v_name);
-    v_first timestamptz;
-    v_requests rota.job_ref[];
 begin
+    return query
     select
-        array_agg(row(j.id, j.execution)::rota.job_ref order by j.id),
-        min(j.cancel_requested_at)
-    into v_requests, v_first
+        j.id,
+        j.execution
     from rota.job as j
     where j.worker_id = p_worker_id
         and j.state = 'running'
-        and j.cancel_requested_at >= v_floor;
+        and j.cancel_requested_at >= v_floor
+    order by j.id;
 
     if v_floor < rota._now() - interval '1 second' then
-        perform rota._raise_time_floor(v_name, v_first);
+        perform rota._raise_time_floor(v_name, (
+            select min(j.cancel_requested_at)
+            from rota.job as j
+            where j.worker_id = p_worker_id
+                and j.state = 'running'
+                and j.cancel_requested_at >= v_floor
+        ));
     end if;
-    return query
-    select r.*
-    from unnest(v_requests) as r;
 end;
 $$;

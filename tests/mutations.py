@@ -507,8 +507,8 @@ MUTANTS = (
     Mutant(
         "all requests to cancel are looked at again",
         "sql/functions/30_run/_cancel_requests.sql",
-        "perform rota._raise_time_floor(v_name, v_first)",
-        "perform rota._raise_time_floor(v_name, '-infinity')",
+        "if v_floor < rota._now() - interval '1 second' then",
+        "if false then",
         (
             "tests/py/test_floors.py::test_beside_a_snapshot_ended_cancellations_are_free",
         ),

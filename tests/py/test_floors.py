@@ -226,8 +226,8 @@ def test_beside_a_snapshot_ended_cancellations_are_free(
         producer.execute("select rota.complete_job(%s, %s)", (job, execution))
         return count
 
-    allowed = min(step() for _ in range(5)) + 20
-    for _ in range(300):
+    allowed = min(step() for _ in range(5)) + 10
+    for _ in range(500):
         step()
     assert wait_until(lambda: step() <= allowed)
 

@@ -36,7 +36,7 @@ def bench(dsn: str, tmp_path: Path, connect: Connect) -> Iterator[Bench]:
 
 
 def sessions(bench: Bench) -> list[tuple[str, bool]]:
-    """Return the state of each, "" of one that just begins, and if it has begun work."""
+    """Return the state of each, none for one that just begins, and whether it works."""
     return bench.connection.execute(
         "select coalesce(state, ''), xact_start is not null from pg_stat_activity"
         " where application_name = 'rota' and datname = current_database()"
